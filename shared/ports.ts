@@ -8,28 +8,28 @@ import type { MountTable } from './model/mount.ts'
 import type { KeyringTerm } from './model/term.ts'
 import type { KnownCertificate } from './model/trusted-key.ts'
 import type { Change } from './storage/changes.ts'
-import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
-import type { Entity } from './values/arn.ts'
-import type { Encrypted, Secret } from './values/secret.ts'
-import type { Measures } from './watching/metrics.ts'
-import type { CarryTo } from './wire/carry.ts'
-import type { Background, EventBus, Waker, Workflows } from './work-ports.ts'
+import type { Item, ItemPartitions, Key, Kind } from './storage/kinds.ts'
+import type { IamEntity } from './values/arn.ts'
+import type { EncryptedText, Secret } from './values/secret.ts'
+import type { MetricMeasures } from './watching/metrics.ts'
+import type { CreateLinkCarrier } from './wire/carry.ts'
+import type { BackgroundJobs, EventBus, PullerWaker, WorkflowStarter } from './work-ports.ts'
 
 /** The items of several keys, in order; undefined for a key without an item, and for an expired item. */
-export type Items<K extends readonly Key[]> = {
+export type ItemsOfKeys<K extends readonly Key[]> = {
   [I in keyof K]: K[I] extends Key<infer T> ? Item<T> | undefined : never
 }
 
 /** The tables. Reads are strongly consistent; `commit` is the only writer. */
-export interface Store {
+export interface ItemStore {
   /** Reads items in one batch read. */
-  read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
+  read<const K extends readonly Key[]>(keys: K): Promise<ItemsOfKeys<K>>
   /** Returns all items of a collection, sorted by name. */
-  list<K extends Kind>(where: Partitions<K>, page?: Page): Promise<Item<K>[]>
+  list<K extends Kind>(where: ItemPartitions<K>, page?: ListPage): Promise<Item<K>[]>
   /** Yields items whose `due` is before an epoch second, in pages. It costs as much as reading these items. */
-  due<K extends Kind>(where: Partitions<K>, before: number): AsyncIterable<Due<K>[]>
+  due<K extends Kind>(where: ItemPartitions<K>, before: number): AsyncIterable<DueItem<K>[]>
   /** Yields all items of some kinds, in pages. It costs as much as reading the whole table. */
-  scan<K extends Kind>(kinds: OneOrMore<K>, segment: ScanSegment): AsyncIterable<Scanned<K>>
+  scan<K extends Kind>(kinds: OneOrMore<K>, segment: ScanSegment): AsyncIterable<ScannedPage<K>>
   /**
    * Writes all changes or none. A conflict means that an item has changed since it was read: read again and decide
    * again.
@@ -45,32 +45,32 @@ export interface CommitOptions {
 
 export type OneOrMore<T> = T | readonly T[]
 
-export interface Page {
+export interface ListPage {
   /** only names after this one */
   after?: string
   limit?: number
 }
 
 /** An entry of the index `expiry`, with what is needed to delete an unchanged item. */
-export type Due<K extends Kind> = Key<K> & Pick<Item, 'rev' | 'inTree'> & { readonly due: number }
+export type DueItem<K extends Kind> = Key<K> & Pick<Item, 'rev' | 'inTree'> & { readonly due: number }
 
 export interface ScanSegment {
   index: number
   of: number
   /** where an earlier scan of the segment stopped; absent: at its beginning */
-  from?: Cursor | undefined
+  from?: ScanCursor | undefined
   /** the maximum number of items, of any kind, that each call reads; absent: as many as one call takes */
   limit?: number
 }
 
 /** A page of a scan. */
-export interface Scanned<K extends Kind> {
+export interface ScannedPage<K extends Kind> {
   items: Item<K>[]
   /** where the segment continues; absent at its end */
-  next?: Cursor
+  next?: ScanCursor
 }
 
-export interface Cursor {
+export interface ScanCursor {
   pk: string
   sk: string
 }
@@ -93,13 +93,13 @@ export interface FieldCipher {
    * @param keyring the keyring item, if it was read together with the record
    */
   expectKeyring(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
-  encrypt(key: Key, field: string, text: string): Promise<Encrypted>
-  decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
+  encrypt(key: Key, field: string, text: string): Promise<EncryptedText>
+  decrypt(key: Key, field: string, text: EncryptedText): Promise<Secret>
   /**
    * Re-encrypts a text with the active term. `current`: the active term has encrypted it already. `unreadable`: no
    * term of this cluster decrypts it.
    */
-  reencrypt(key: Key, field: string, text: Encrypted): Promise<Encrypted | 'current' | 'unreadable'>
+  reencrypt(key: Key, field: string, text: EncryptedText): Promise<EncryptedText | 'current' | 'unreadable'>
   /** Encrypts the content of a batch token. `decryptToken` returns undefined for any other text. */
   encryptToken(content: string): Promise<string>
   decryptToken(text: string): Promise<SealedToken | undefined>
@@ -193,18 +193,18 @@ export interface ProviderSettings {
 }
 
 /** A user, role or instance profile as IAM knows it. */
-export interface Principal {
+export interface IamPrincipal {
   arn: string
   /** AIDA…, AROA…, AIPA… */
   uniqueId: string
 }
 
-export interface InstanceProfile extends Principal {
+export interface InstanceProfile extends IamPrincipal {
   roleArns: readonly string[]
 }
 
 /** EC2. Faults of the provider are thrown as ApiError `provider_failed` or `busy`. */
-export interface Instances {
+export interface InstanceLookUps {
   /** Returns undefined when EC2 does not know the instance. */
   describe(target: AwsTarget, instanceId: string, deadline: number): Promise<Instance | undefined>
   /** Loads the code that `describe` needs, which otherwise is loaded at the first call. */
@@ -212,12 +212,12 @@ export interface Instances {
 }
 
 /** Looks up entities in IAM. The result is undefined for an unknown entity. */
-export interface Principals {
+export interface PrincipalLookUps {
   find(
     target: AwsTarget,
-    entity: Pick<Entity, 'type' | 'name'>,
+    entity: Pick<IamEntity, 'type' | 'name'>,
     deadline: number,
-  ): Promise<Principal | undefined>
+  ): Promise<IamPrincipal | undefined>
   profile(target: AwsTarget, name: string, deadline: number): Promise<InstanceProfile | undefined>
 }
 
@@ -242,14 +242,14 @@ export interface StsAnswer {
 }
 
 /** Forwards requests to STS with the client's own signature. It needs no credentials of ours. */
-export interface CallerIdentity {
+export interface StsForwarder {
   forward(request: StsRequest, deadline: number): Promise<StsAnswer>
 }
 
 /** Manages the access keys of a mount's configured IAM user. */
-export interface AccessKeys {
+export interface AccessKeyManager {
   owner(settings: ProviderSettings, deadline: number): Promise<{ userName?: string }>
-  list(settings: ProviderSettings, userName: string, deadline: number): Promise<KnownKey[]>
+  list(settings: ProviderSettings, userName: string, deadline: number): Promise<RememberedKey[]>
   create(
     settings: ProviderSettings,
     userName: string,
@@ -260,7 +260,7 @@ export interface AccessKeys {
   works(settings: ProviderSettings, deadline: number): Promise<boolean>
 }
 
-export interface KnownKey {
+export interface RememberedKey {
   accessKey: string
   /** epoch milliseconds */
   createdAt: number
@@ -278,7 +278,7 @@ export interface Entropy {
 }
 
 /** Writes one entry of the audit log. A request whose entry cannot be written fails. */
-export interface Audit {
+export interface AuditLog {
   write(entry: Readonly<Record<string, unknown>>): Promise<void>
 }
 
@@ -286,16 +286,16 @@ export interface Audit {
  * Writes a log line. `measures` become metrics with dimensions from `fields`.
  * @see docs/look-up/monitoring.md#metrics
  */
-export type Write = (
+export type WriteLogLine = (
   message: string,
   fields: Readonly<Record<string, unknown>>,
-  measures?: Readonly<Measures>,
+  measures?: Readonly<MetricMeasures>,
 ) => void
 
 export interface Log {
-  info: Write
-  warn: Write
-  error: Write
+  info: WriteLogLine
+  warn: WriteLogLine
+  error: WriteLogLine
 }
 
 /** A proxy between clients and the front end, for example a CloudFront distribution. */
@@ -343,35 +343,35 @@ export interface Authorities {
 
 /** The ports of handlers. Each endpoint declares the uses of its ports; any other port throws. */
 export interface Ports {
-  store: Store
+  store: ItemStore
   journal: Journal
   journalView: JournalStatusView
   cipher: FieldCipher
-  instances: Instances
-  principals: Principals
-  callerIdentity: CallerIdentity
-  accessKeys: AccessKeys
-  background: Background
-  puller: Waker
+  instances: InstanceLookUps
+  principals: PrincipalLookUps
+  callerIdentity: StsForwarder
+  accessKeys: AccessKeyManager
+  background: BackgroundJobs
+  puller: PullerWaker
   /** calls other clusters of the set */
-  carryTo: CarryTo
-  workflows: Workflows
+  carryTo: CreateLinkCarrier
+  workflows: WorkflowStarter
   events: EventBus
   authorities: Authorities
   keyFactory: KeyFactory
   clock: Clock
   entropy: Entropy
-  audit: Audit
+  audit: AuditLog
   log: Log
   deployment: Deployment
-  meter: Meter
+  meter: CallMeter
   /** values from earlier requests that are used only as guesses, and are confirmed by a read */
   keyHints: Map<string, string>
-  memory: Memory
+  memory: EnvironmentMemory
 }
 
 /** Values that an environment keeps between requests. They may be old, because an environment may be frozen. */
-export interface Memory {
+export interface EnvironmentMemory {
   /** valid only while the revision, which every request reads, is the same */
   mounts?: { rev: string; table: MountTable }
   /** used only for seconds, and only for refusals that do not depend on its details */
@@ -387,7 +387,7 @@ export interface Memory {
 }
 
 /** Counts the calls of each piece of work. An environment may run several at once. */
-export interface Meter {
+export interface CallMeter {
   count(service: string): void
   /** Runs some work, and returns its numbers of calls by service. */
   measure<T>(work: () => Promise<T>): Promise<{ value: T; calls: Record<string, number> }>

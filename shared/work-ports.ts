@@ -1,7 +1,7 @@
 /* Ports for work outside of requests: background jobs, workflows, the follower, and events. */
 
 /** Starts work that continues after the request, in a Lambda of its own. */
-export interface Background {
+export interface BackgroundJobs {
   start(job: Readonly<Record<string, unknown>>): Promise<void>
 }
 
@@ -9,7 +9,7 @@ export interface Background {
  * Starts and signals the state machines of this cluster. Their history keeps inputs and answers for 90 days, so these
  * contain no secrets.
  */
-export interface Workflows {
+export interface WorkflowStarter {
   /**
    * Starts an execution for an operation. If the operation has one already, nothing happens.
    * @param before number of earlier executions that ended without ending the operation; default: none
@@ -25,7 +25,7 @@ export interface Workflows {
 }
 
 /** Starts the follower, which fetches entries from the primary. A running one continues. */
-export interface Waker {
+export interface PullerWaker {
   wake(): Promise<void>
 }
 

@@ -1,5 +1,7 @@
 import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
-import { attemptHandler } from '../../shared/workers/attempts.ts'
-import { workers } from '../../shared/workers/workers.ts'
+import { createAttemptHandler } from '../../shared/workers/attempts.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 
-export const handler = attemptHandler(createAwsPorts('on-attempt', workers['on-attempt'].uses))
+export const handler = createAttemptHandler(
+  createAwsPorts('on-attempt', workerDefinitions['on-attempt'].uses),
+)

@@ -1,5 +1,5 @@
 import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
-import { jobHandler } from '../../shared/workers/handlers.ts'
-import { workers } from '../../shared/workers/workers.ts'
+import { createJobHandler } from '../../shared/workers/handlers.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 
-export const handler = jobHandler(createAwsPorts('on-job', workers['on-job'].uses))
+export const handler = createJobHandler(createAwsPorts('on-job', workerDefinitions['on-job'].uses))

@@ -1,9 +1,9 @@
 import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
 import { createLinkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { createNotifier } from '../../shared/link/outgoing/notify.ts'
-import { journalHandler } from '../../shared/workers/handlers.ts'
-import { workers } from '../../shared/workers/workers.ts'
+import { createJournalHandler } from '../../shared/workers/handlers.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 
-const ports = createAwsPorts('on-journal', workers['on-journal'].uses)
+const ports = createAwsPorts('on-journal', workerDefinitions['on-journal'].uses)
 
-export const handler = journalHandler(ports, createNotifier(ports, createLinkCarrier(ports)))
+export const handler = createJournalHandler(ports, createNotifier(ports, createLinkCarrier(ports)))

@@ -1,5 +1,7 @@
 import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
-import { hourlyHandler } from '../../shared/workers/handlers.ts'
-import { workers } from '../../shared/workers/workers.ts'
+import { createHourlyHandler } from '../../shared/workers/handlers.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 
-export const handler = hourlyHandler(createAwsPorts('on-tidy-schedule', workers['on-tidy-schedule'].uses))
+export const handler = createHourlyHandler(
+  createAwsPorts('on-tidy-schedule', workerDefinitions['on-tidy-schedule'].uses),
+)

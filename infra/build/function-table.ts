@@ -1,6 +1,6 @@
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
-import { DRILL_WORKFLOW } from '../../shared/workers/workflows.ts'
+import { DRILL_WORKFLOW_NAME } from '../../shared/workers/workflows.ts'
 
 /** Settings of a deployment that only some functions read. */
 interface OwnSettings {
@@ -32,7 +32,7 @@ export const functionTable: Readonly<Record<string, FunctionRow>> = {
   link: { domain: 'linkDomain' },
   login: { tables: 'wire' },
   'on-attempt': { workflow: ATTEMPT_WORKFLOW },
-  'on-drill': { settings: ['drill'], workflow: DRILL_WORKFLOW },
+  'on-drill': { settings: ['drill'], workflow: DRILL_WORKFLOW_NAME },
   // applies the primary's journal continuously, in the least memory that Lambda offers
   'on-pull': { tables: 'wire' },
   rekey: { settings: ['strictCeremony'] },

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { build, context, type Metafile, type Plugin } from 'esbuild'
 import type { EndpointGroup, EndpointUse } from '../../shared/api/endpoint.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
-import { brokenRelations } from '../../shared/values/bound-relations.ts'
+import { findBrokenBoundRelations } from '../../shared/values/bound-relations.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { bundlesDir, functionNames, root } from '../checkout.ts'
 import { leanSdk } from './lean-sdk.ts'
@@ -211,7 +211,7 @@ const GROWTH = '400'
  * @throws Error if bounds contradict each other; no function, host or synthesis would start with them
  */
 export async function buildFunctions(directory = bundlesDir): Promise<void> {
-  const broken = brokenRelations(bounds)
+  const broken = findBrokenBoundRelations(bounds)
   if (broken.length > 0) throw new Error(`bounds contradict each other: ${broken.join('; ')}`)
   await rm(directory, { recursive: true, force: true })
   process.env['GOGC'] ??= GROWTH

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
-import { parseObject } from '../../shared/values/json.ts'
+import { parseJsonObject } from '../../shared/values/json.ts'
 import type { Connection } from './connection.ts'
 import { CommandEnded } from './ended.ts'
 import { inOneLine } from './output.ts'
@@ -112,7 +112,7 @@ async function readAnswer(
   return {
     status,
     text,
-    body: parseObject(text) ?? {},
+    body: parseJsonObject(text) ?? {},
     ...(after === undefined ? {} : { retryAfter: after }),
     ...(headers.location === undefined ? {} : { location: headers.location }),
   }

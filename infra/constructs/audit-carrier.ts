@@ -4,7 +4,7 @@ import { CfnFunction, CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lamb
 import { CfnSubscriptionFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { workers } from '../../shared/workers/workers.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 import type { Settings } from '../settings.ts'
 import { addAlarm } from '../watching/alarm.ts'
 import { allowThroughService, importCustomerKey } from './account.ts'
@@ -35,7 +35,7 @@ export class AuditCarrier extends Construct {
     const { lambda, called } = new GroupFunction(scope, NAME, {
       ...surroundings,
       name: NAME,
-      timeout: Duration.minutes(workers[NAME].timeout),
+      timeout: Duration.minutes(workerDefinitions[NAME].timeout),
     })
     this.lambda = lambda
     const { settings } = surroundings

@@ -1,5 +1,5 @@
 import { drillSteps } from '../../shared/replication/drill/steps.ts'
-import { DRILL_WORKFLOW } from '../../shared/workers/workflows.ts'
+import { DRILL_WORKFLOW_NAME } from '../../shared/workers/workflows.ts'
 import { ERROR_INPUT, ERROR_OUTPUT, RETRY, type WorkflowArns } from './workflow-definition.ts'
 
 /** Error that is not retried, and the timeout of a whole drill in seconds. */
@@ -19,7 +19,11 @@ export function defineDrillWorkflow(arns: WorkflowArns) {
     Resource: arns.invoke,
     Arguments: {
       FunctionName: arns.worker,
-      Payload: { workflow: DRILL_WORKFLOW, operation: '{% $states.context.Execution.Name %}', ...payload },
+      Payload: {
+        workflow: DRILL_WORKFLOW_NAME,
+        operation: '{% $states.context.Execution.Name %}',
+        ...payload,
+      },
     },
     Retry: [{ ErrorEquals: [STOPPED], MaxAttempts: 0 }, ...RETRY],
   })

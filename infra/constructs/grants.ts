@@ -1,11 +1,11 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { EndpointUse } from '../../shared/api/endpoint.ts'
-import { guards } from '../../shared/storage/guards.ts'
+import { tableGuards } from '../../shared/storage/guards.ts'
 import {
-  entryPartitions,
-  guardedPartitions,
-  journalPartitions,
-  treePartitions,
+  entryPartitionPatterns,
+  guardedPartitionPatterns,
+  journalPartitionPatterns,
+  treePartitionPattern,
 } from '../../shared/storage/partition-patterns.ts'
 import type { Storage } from './storage.ts'
 
@@ -42,22 +42,22 @@ const within = (patterns: readonly string[]) => onlyValues('StringLike', { [LEAD
 const outside = (patterns: readonly string[]) => onlyValues('StringNotLike', { [LEADING]: patterns })
 
 type Act = 'stores' | 'deletes'
-type Table = Parameters<typeof guardedPartitions>[0]
+type Table = Parameters<typeof guardedPartitionPatterns>[0]
 
 /** Returns a predicate: the guard lets a use store, or delete. */
-const opens = (use: EndpointUse, act: Act) => (guard: keyof typeof guards) => {
-  const uses: readonly EndpointUse[] = guards[guard][act]
+const opens = (use: EndpointUse, act: Act) => (guard: keyof typeof tableGuards) => {
+  const uses: readonly EndpointUse[] = tableGuards[guard][act]
   return uses.includes(use)
 }
 
 /** Returns the guarded partitions of a table in which a use may store, or delete. */
 const openTo = (use: EndpointUse, act: Act, table: Table): string[] =>
-  guardedPartitions(table, opens(use, act))
+  guardedPartitionPatterns(table, opens(use, act))
 
 /** Returns the guarded partitions in which `write` may not store, or delete. */
 const closedTo = (act: Act, table: Table): string[] => {
   const isOpen = opens('write', act)
-  return guardedPartitions(table, guard => !isOpen(guard))
+  return guardedPartitionPatterns(table, guard => !isOpen(guard))
 }
 
 const tokens = openTo('mint', 'stores', 'data')
@@ -67,7 +67,11 @@ const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
 
 /** Allows writes to the journal. Every use that writes needs it while a journal is kept. */
 const journal = (store: Storage): PolicyStatement =>
-  allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [store.cluster.tableArn], within(journalPartitions))
+  allow(
+    ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
+    [store.cluster.tableArn],
+    within(journalPartitionPatterns),
+  )
 
 /** Allows stores and deletes in the cluster table where the guards permit them. */
 const owned = (use: EndpointUse, store: Storage): PolicyStatement[] => [
@@ -112,18 +116,18 @@ const granted: Record<EndpointUse, (scope: GrantScope) => PolicyStatement[]> = {
     allow(
       ['dynamodb:PutItem'],
       [store.cluster.tableArn],
-      outside([...closedTo('stores', 'cluster'), ...journalPartitions]),
+      outside([...closedTo('stores', 'cluster'), ...journalPartitionPatterns]),
     ),
     allow(
       ['dynamodb:DeleteItem'],
       [store.cluster.tableArn],
-      outside([...closedTo('deletes', 'cluster'), ...journalPartitions]),
+      outside([...closedTo('deletes', 'cluster'), ...journalPartitionPatterns]),
     ),
   ],
   scan: ({ store }) => [allow(['dynamodb:Scan'], [store.data.tableArn])],
   sweep: ({ store }) => [
     allow(['dynamodb:Query'], [`${store.data.tableArn}/index/expiry`]),
-    allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within([treePartitions])),
+    allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within([treePartitionPattern])),
   ],
   instances: ({ assumableRoleArns }) => [allow(['ec2:DescribeInstances'], ['*']), assume(assumableRoleArns)],
   principals: ({ assumableRoleArns }) => [
@@ -176,7 +180,7 @@ const granted: Record<EndpointUse, (scope: GrantScope) => PolicyStatement[]> = {
       [store.data.tableArn],
     ),
     ...owned('apply', store),
-    allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(entryPartitions)),
+    allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(entryPartitionPatterns)),
   ],
   // read from files in the bundle
   authorities: () => [],

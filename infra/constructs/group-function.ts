@@ -24,8 +24,8 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { defined } from '../../shared/values/defined.ts'
 import { metricNamespace } from '../../shared/watching/metrics.ts'
-import { type Worker, workers } from '../../shared/workers/workers.ts'
-import { workflows } from '../../shared/workers/workflows.ts'
+import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/workers.ts'
+import { workflowDefinitions } from '../../shared/workers/workflows.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
 import { buildOwnVariables, chooseTablesClient, functionTable } from '../build/function-table.ts'
 import { usesOfFunction } from '../build/uses.ts'
@@ -91,7 +91,7 @@ const workflowArn = (scope: Construct, settings: Settings, workflow: string): st
 
 const workflowsOf = (name: string): readonly string[] => {
   const own = functionTable[name]?.workflow
-  return own === undefined ? Object.keys(workflows) : [own]
+  return own === undefined ? Object.keys(workflowDefinitions) : [own]
 }
 
 /**
@@ -142,7 +142,7 @@ const reservedFor = (name: string, { loginConcurrency, drConcurrency }: Settings
     : (drConcurrency as Record<string, number | undefined> | undefined)?.[name]
 
 /** Reports whether the API calls a function. Workers are not called from outside. */
-const isCalled = (name: string): boolean => !Object.hasOwn(workers, name)
+const isCalled = (name: string): boolean => !Object.hasOwn(workerDefinitions, name)
 
 /** Reports whether callers reach a function past the proxy in front of the clients' API. */
 const hasOwnDomain = (name: string, settings: Settings): boolean => {
@@ -153,7 +153,8 @@ const hasOwnDomain = (name: string, settings: Settings): boolean => {
 /**
  * Returns a worker's memory in MB, unless the settings override it. Undefined: the worker has no value of its own.
  */
-const workerMemory = (name: string): number | undefined => (workers as Record<string, Worker>)[name]?.memory
+const workerMemory = (name: string): number | undefined =>
+  (workerDefinitions as Record<string, WorkerDefinition>)[name]?.memory
 
 const ships = (name: string, { caBundles }: Settings): boolean =>
   caBundles !== undefined && usesOfFunction(name).includes('authorities')

@@ -1,8 +1,8 @@
-import { WAITING_TTL_MS } from '../../shared/replication/operation/waiting.ts'
-import { FINAL_ERROR, type Workflow } from '../../shared/workers/workflows.ts'
+import { WAITING_EXECUTION_TTL_MS } from '../../shared/replication/operation/waiting.ts'
+import { FINAL_ERROR_NAME, type WorkflowDefinition } from '../../shared/workers/workflows.ts'
 
 export const RETRY = [
-  { ErrorEquals: [FINAL_ERROR], MaxAttempts: 0 },
+  { ErrorEquals: [FINAL_ERROR_NAME], MaxAttempts: 0 },
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
@@ -29,7 +29,11 @@ export interface WorkflowArns {
  * an operation, for example one started in the AWS console, waits for the request that authorises it, and then runs
  * that request's operation. The machine passes only names and the operation's id, never secrets.
  */
-export function defineWorkflow(name: string, { summary, authority, steps }: Workflow, arns: WorkflowArns) {
+export function defineWorkflow(
+  name: string,
+  { summary, authority, steps }: WorkflowDefinition,
+  arns: WorkflowArns,
+) {
   const names = steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
   const [first = 'done'] = names
   const invoke = (payload: object) => ({
@@ -74,7 +78,7 @@ export function defineWorkflow(name: string, { summary, authority, steps }: Work
       },
       ended: {
         Type: 'Fail',
-        Error: FINAL_ERROR,
+        Error: FINAL_ERROR_NAME,
         Cause: "{% $states.input.at & ': ' & $states.input.error %}",
       },
     },
@@ -110,7 +114,7 @@ export function defineEntryStates(
       Type: 'Task',
       Resource: `${invoke}.waitForTaskToken`,
       Arguments: { FunctionName, Payload: { workflow: name, step: 'wait', token, options } },
-      TimeoutSeconds: WAITING_TTL_MS / 1000,
+      TimeoutSeconds: WAITING_EXECUTION_TTL_MS / 1000,
       Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
       Catch: [{ ErrorEquals: ['States.Timeout'], Next: 'nobody came' }],
       Assign: { operation: '{% $states.result.operation %}' },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { type EndpointUse, endpointUses } from '../../shared/api/endpoint.ts'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
-import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
+import { DRILL_WORKFLOW_NAME, workflowDefinitions } from '../../shared/workers/workflows.ts'
 import { usesOfFunction } from '../build/uses.ts'
 import { root } from '../checkout.ts'
 import { buildStatements, type GrantScope } from '../constructs/grants.ts'
@@ -110,7 +110,7 @@ const scope: GrantScope = {
   assumableRoleArns: ['arn:*:iam::*:role/cloud-auth-*'],
   workerArn: ':function:cloud-auth-docs-job',
   pullArn: ':function:cloud-auth-docs-pull',
-  workflows: [...Object.keys(workflows), ATTEMPT_WORKFLOW, DRILL_WORKFLOW].map(machine),
+  workflows: [...Object.keys(workflowDefinitions), ATTEMPT_WORKFLOW, DRILL_WORKFLOW_NAME].map(machine),
   auditArn: 'Audit00000000',
   busArn: ':event-bus/default',
 }

@@ -1,6 +1,6 @@
 import { classifyCluster } from '../../shared/set/condition.ts'
-import { type Goal, waits } from '../../shared/set/plan.ts'
-import { RunStopped, run, type SetCluster } from '../../shared/set/run.ts'
+import { type SetGoal, WAIT_LIMITS_MS } from '../../shared/set/plan.ts'
+import { RunStopped, runUntilGoal, type SetCluster } from '../../shared/set/run.ts'
 import { createSetCluster } from '../command/set/look.ts'
 import { memberConnection, toNamedCluster } from './ask.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
@@ -18,11 +18,11 @@ export interface JoinPorts {
 /** Longest first sync in milliseconds; it grows with the amount of data. */
 const FIRST_SYNC_MS = 60 * 60_000
 
-const goal: Goal = {
+const goal: SetGoal = {
   kind: 'join',
   primary: 'to',
   allowedActions: ['enable', 'admit'],
-  waits: { ...waits, 'catching-up': FIRST_SYNC_MS },
+  waits: { ...WAIT_LIMITS_MS, 'catching-up': FIRST_SYNC_MS },
 }
 
 /**
@@ -44,7 +44,7 @@ export async function joinPair(pair: PairPlan, name: string, around: JoinPorts):
   let isTyped = false
   let last = ''
   try {
-    await run({
+    await runUntilGoal({
       goal,
       clusters: { from: clusterOf(secondary, tokens.secondary), to: clusterOf(primary, tokens.primary) },
       trust: secondary.settings.caBundles === undefined ? {} : { ca_path: '.' },

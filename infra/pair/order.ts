@@ -1,4 +1,4 @@
-import { changesRole, classifyCluster } from '../../shared/set/condition.ts'
+import { classifyCluster, isChangingRole } from '../../shared/set/condition.ts'
 import { hasAnswered, type ObservedCluster } from '../../shared/set/status.ts'
 
 /** The state of a cluster in its set, from its own answer. */
@@ -72,7 +72,7 @@ export function classifyMember(seen: ObservedCluster): MemberState {
   if (!hasAnswered(seen)) return 'unclear'
   if (state === 'uninitialised') return 'blank'
   const { health, status } = seen.answer
-  if (changesRole(status)) return 'unclear'
+  if (isChangingRole(status)) return 'unclear'
   if (health === 200)
     return status.mode === 'primary' ? 'primary' : status.mode === 'disabled' ? 'alone' : 'unclear'
   if (health !== 472) return 'unclear'

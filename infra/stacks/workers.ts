@@ -4,8 +4,12 @@ import { CfnPermission, type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-la
 import type { Construct } from 'constructs'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
-import { type Worker, workers } from '../../shared/workers/workers.ts'
-import { DRILL_WORKFLOW, type Workflow, workflows } from '../../shared/workers/workflows.ts'
+import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/workers.ts'
+import {
+  DRILL_WORKFLOW_NAME,
+  type WorkflowDefinition,
+  workflowDefinitions,
+} from '../../shared/workers/workflows.ts'
 import { defineAttemptWorkflow } from '../constructs/attempt-definition.ts'
 import { defineDrillWorkflow } from '../constructs/drill-definition.ts'
 import { type FunctionContext, GroupFunction } from '../constructs/group-function.ts'
@@ -22,7 +26,7 @@ export class WorkersStack extends Stack {
     super(scope, id, props)
     const lambdas = new Map<string, IFunction>()
     const names: string[] = []
-    for (const [name, worker] of Object.entries<Worker>(workers)) {
+    for (const [name, worker] of Object.entries<WorkerDefinition>(workerDefinitions)) {
       if (worker.withApi) continue
       const { lambda: own, called: lambda } = new GroupFunction(
         this,
@@ -50,18 +54,18 @@ export class WorkersStack extends Stack {
     const { settings } = functionContext
     const machine = (
       name: string,
-      folder: keyof typeof workers,
+      folder: keyof typeof workerDefinitions,
       definition: (arns: WorkflowArns) => object,
     ) => {
       const worker = lambdas.get(folder)
       if (!worker) throw new Error(`no worker runs the steps of the workflow ${name}`)
       return new WorkflowMachine(this, `${name} workflow`, { name, definition, settings, worker }).machine.ref
     }
-    const machines = Object.entries<Workflow>(workflows).map(([name, workflow]) =>
+    const machines = Object.entries<WorkflowDefinition>(workflowDefinitions).map(([name, workflow]) =>
       machine(name, 'on-operation', arns => defineWorkflow(name, workflow, arns)),
     )
     machines.push(machine(ATTEMPT_WORKFLOW, 'on-attempt', defineAttemptWorkflow))
-    machines.push(machine(DRILL_WORKFLOW, 'on-drill', defineDrillWorkflow))
+    machines.push(machine(DRILL_WORKFLOW_NAME, 'on-drill', defineDrillWorkflow))
     this.watch(machines, lambdas, settings)
     addAlarm(this, 'WorkersThrottled', settings, names)
     const rehearses = lambdas.get('on-drill')
@@ -107,7 +111,7 @@ export class WorkersStack extends Stack {
   // A restored table has no stream until an operator enables one. Until then only the schedule triggers the function.
   private listen(
     name: string,
-    { table, partitions }: NonNullable<Worker['stream']>,
+    { table, partitions }: NonNullable<WorkerDefinition['stream']>,
     lambda: IFunction,
     { store }: FunctionContext,
   ): void {

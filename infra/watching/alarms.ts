@@ -1,6 +1,6 @@
 import { alarmingTexts } from '../../shared/api/alarming.ts'
 import type { MetricName } from '../../shared/watching/metrics.ts'
-import { NOTICE_DAYS } from '../../shared/watching/notice.ts'
+import { EXPIRY_NOTICE_DAYS } from '../../shared/watching/notice.ts'
 
 /** The log events or metrics that an alarm counts. */
 export type Counted =
@@ -145,16 +145,16 @@ export const alarms = {
   },
   Licence: {
     counts: { kind: 'own', own: ['LicenceDays'] },
-    description: `The licence expires within ${NOTICE_DAYS} days, or has expired: new secondaries and sets need a valid one`,
-    below: NOTICE_DAYS,
+    description: `The licence expires within ${EXPIRY_NOTICE_DAYS} days, or has expired: new secondaries and sets need a valid one`,
+    below: EXPIRY_NOTICE_DAYS,
     // measured once an hour
     period: HOUR,
     of: [1, 3],
   },
   Certificate: {
     counts: { kind: 'own', own: ['CertificateDays'] },
-    description: `A registered certificate of a mount expires within ${NOTICE_DAYS} days, or has expired: its owner will soon sign with another key`,
-    below: NOTICE_DAYS,
+    description: `A registered certificate of a mount expires within ${EXPIRY_NOTICE_DAYS} days, or has expired: its owner will soon sign with another key`,
+    below: EXPIRY_NOTICE_DAYS,
     period: HOUR,
     of: [1, 3],
   },

@@ -2,7 +2,7 @@ import type { Acl } from '../model/acl.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Token } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
-import type { ClusterRead, Items, Ports } from '../ports.ts'
+import type { ClusterRead, ItemsOfKeys, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
@@ -98,7 +98,7 @@ export interface FetchedItems {
   get<K extends Kind>(key: Key<K>): Item<K> | undefined
   keep(key: Key, item: Item | undefined): void
   /** Returns the items of these keys. Reads the keys that were not read yet in one batch. */
-  read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
+  read<const K extends readonly Key[]>(keys: K): Promise<ItemsOfKeys<K>>
 }
 
 /** The decision of a handler: a response, and the changes to commit before it is sent. */

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 import type { Deployment } from '../ports.ts'
-import { parseObject } from '../values/json.ts'
+import { parseJsonObject } from '../values/json.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
 /** The signed content of a licence. Times are epoch seconds. */
@@ -56,7 +56,7 @@ function keyOf(publicKey: string) {
 }
 
 const jsonIn = (part: string): Readonly<Record<string, unknown>> =>
-  parseObject(Buffer.from(part, 'base64url').toString('utf8')) ?? {}
+  parseJsonObject(Buffer.from(part, 'base64url').toString('utf8')) ?? {}
 
 function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): LicenceResult {
   const isNameList = Array.isArray(features) && features.every(one => typeof one === 'string')

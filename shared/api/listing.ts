@@ -1,5 +1,5 @@
-import type { Page } from '../ports.ts'
-import { type KindGoingWith, type Partitions, partitions } from '../storage/kinds.ts'
+import type { ListPage } from '../ports.ts'
+import { type ItemPartitions, itemPartitions, type KindDeletedWith } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { answer, type Call, type CallOutcome, keyListAnswer, type MountCall } from './call.ts'
 import { invalidRequestError } from './errors.ts'
@@ -14,20 +14,20 @@ export const listFields = {
 const LONGEST_NAME = 1024
 
 const listing =
-  <C extends Call<typeof listFields>>(where: (call: C) => Partitions) =>
+  <C extends Call<typeof listFields>>(where: (call: C) => ItemPartitions) =>
   async (call: C): Promise<CallOutcome> => {
     const found = await call.ports.store.list(where(call), readPageParameters(call.parameters))
     return answer(keyListAnswer(found.map(item => item.sk)))
   }
 
 /** Lists the names of all items of a kind. */
-export const createKindListing = (kind: 'token-role' | 'entity') => listing(() => partitions(kind))
+export const createKindListing = (kind: 'token-role' | 'entity') => listing(() => itemPartitions(kind))
 
 /** Lists the names of all items of a kind at the mount, including expired ones. */
-export const createMountKindListing = (kind: KindGoingWith<'mount'>) =>
-  listing((call: MountCall<typeof listFields>) => partitions(kind, call.mount.accessor))
+export const createMountKindListing = (kind: KindDeletedWith<'mount'>) =>
+  listing((call: MountCall<typeof listFields>) => itemPartitions(kind, call.mount.accessor))
 
-export function readPageParameters(given: SuppliedParameters<typeof listFields>): Page {
+export function readPageParameters(given: SuppliedParameters<typeof listFields>): ListPage {
   if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME)
     throw invalidRequestError('after is longer than any name')
   return defined({
@@ -37,7 +37,7 @@ export function readPageParameters(given: SuppliedParameters<typeof listFields>)
 }
 
 /** Sorts names and returns a page of them, for listings that contain names that are not stored. */
-export const selectPage = (names: readonly string[], { after = '', limit }: Page): string[] =>
+export const selectPage = (names: readonly string[], { after = '', limit }: ListPage): string[] =>
   names
     .filter(name => name > after)
     .sort()

@@ -1,4 +1,4 @@
-import { lowerAscii, NAME } from '../values/names.ts'
+import { lowerAscii, NAME_PATTERN } from '../values/names.ts'
 
 /** A path parameter: its pattern, and which spellings are equivalent. */
 interface Param {
@@ -13,7 +13,7 @@ interface Param {
   repeatedAs?: readonly string[]
 }
 
-const name: Param = { pattern: NAME.source.slice(1, -1) }
+const name: Param = { pattern: NAME_PATTERN.source.slice(1, -1) }
 const anyText: Param = { pattern: '[^]*' }
 const segment: Param = { pattern: '[^/]+' }
 

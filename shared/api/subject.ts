@@ -1,4 +1,4 @@
-import { remove } from '../storage/changes.ts'
+import { removeItem } from '../storage/changes.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
 import { answerAfterChanges, type Call, type CallOutcome } from './call.ts'
 import { ApiError } from './errors.ts'
@@ -31,5 +31,5 @@ export function requireSubject<K extends Kind>(call: About, kind: K): Item<K> {
 /** Deletes the endpoint's subject. Succeeds if it does not exist. */
 export function deleteSubject({ subjectKey }: Call): CallOutcome {
   if (!subjectKey) throw new ApiError('internal', 'a deleting endpoint has no subject')
-  return answerAfterChanges([remove(subjectKey)])
+  return answerAfterChanges([removeItem(subjectKey)])
 }

@@ -11,16 +11,16 @@ import { requireSubject } from '../api/subject.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import { maxTtlOfMount } from '../model/mount.ts'
 import type { TidySettings } from '../model/tidy.ts'
-import { remove, replace } from '../storage/changes.ts'
+import { removeItem, replaceItem } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { decodeBase64Url, readBase64, removeSpace } from '../values/base64.ts'
-import { printTime } from '../values/time.ts'
+import { decodeBase64Url, readBase64, removeWhitespace } from '../values/base64.ts'
+import { formatTime } from '../values/time.ts'
 import { isTagSignedWith, parseRoleTag } from './role-tags/tag.ts'
 import { defaultTidySettings, tidyTimes } from './tidy/settings.ts'
 
 /** Returns the possible meanings of a path parameter, in this order: as sent, decoded from base64, decoded from URL-safe base64. */
 export function decodeTagVariants(given: string): string[] {
-  const decoded = [readBase64(given), decodeBase64Url(removeSpace(given))].map(bytes =>
+  const decoded = [readBase64(given), decodeBase64Url(removeWhitespace(given))].map(bytes =>
     bytes?.toString('utf8'),
   )
   return [...new Set([given, ...decoded])].filter(text => text !== undefined && text !== '') as string[]
@@ -68,7 +68,7 @@ export async function denyRoleTag(call: MountCall): Promise<CallOutcome> {
     expiresAt: call.now + longest * 1000,
   }
   return answerAfterChanges([
-    replace(place, stored, entry, tidyTimes(entry.expiresAt, tidy?.data ?? defaultTidySettings)),
+    replaceItem(place, stored, entry, tidyTimes(entry.expiresAt, tidy?.data ?? defaultTidySettings)),
   ])
 }
 
@@ -81,7 +81,7 @@ export async function readDenyEntry(call: MountCall): Promise<CallOutcome> {
   if (!item) throw new ApiError('not_found')
   const { createdAt, expiresAt } = item.data
   return answer(
-    dataAnswer({ creation_time: printTime(createdAt), expiration_time: printTime(expiresAt) }, [
+    dataAnswer({ creation_time: formatTime(createdAt), expiration_time: formatTime(expiresAt) }, [
       outlook(expiresAt, tidy?.data ?? defaultTidySettings),
     ]),
   )
@@ -91,9 +91,9 @@ export async function readDenyEntry(call: MountCall): Promise<CallOutcome> {
 function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidySettings): string {
   const removal = disablePeriodicTidy
     ? 'until an operator runs tidy, because periodic tidying is disabled'
-    : `until tidy removes its entry, by schedule after ${printTime(expiresAt + safetyBuffer * 1000)}`
+    : `until tidy removes its entry, by schedule after ${formatTime(expiresAt + safetyBuffer * 1000)}`
   return (
-    `the tag is denied until at least ${printTime(expiresAt)}, and ${removal}; after that it is accepted again. ` +
+    `the tag is denied until at least ${formatTime(expiresAt)}, and ${removal}; after that it is accepted again. ` +
     'To invalidate all tags of a role permanently, delete the role and create it again'
   )
 }
@@ -101,7 +101,7 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
 /** Handles DELETE roletag-denylist/:role_tag. */
 export async function deleteTagDenial(call: MountCall): Promise<CallOutcome> {
   const item = await findEntry(call)
-  return item ? answerAfterChanges([remove(item)]) : answer({ kind: 'nothing' })
+  return item ? answerAfterChanges([removeItem(item)]) : answer({ kind: 'nothing' })
 }
 
 /** Handles GET identity-accesslist/:instance_id. The response includes the nonce. @see docs/spec/login-ec2.md#access-list */
@@ -114,10 +114,10 @@ export async function readAccessEntry(call: Call): Promise<CallOutcome> {
   return answer(
     dataAnswer({
       client_nonce: nonce,
-      creation_time: printTime(entry.createdAt),
+      creation_time: formatTime(entry.createdAt),
       disallow_reauthentication: entry.disallowReauthentication,
-      expiration_time: printTime(entry.expiresAt),
-      last_updated_time: printTime(entry.updatedAt),
+      expiration_time: formatTime(entry.expiresAt),
+      last_updated_time: formatTime(entry.updatedAt),
       pending_time: entry.pendingTime,
       role: entry.role,
     }),

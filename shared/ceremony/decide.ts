@@ -10,7 +10,7 @@ import type {
 import type { RecoveryKey } from '../model/cluster.ts'
 import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { sameSecret } from '../values/secret.ts'
+import { secretsEqual } from '../values/secret.ts'
 import {
   anonymousCancelError,
   attemptInProgressError,
@@ -115,7 +115,7 @@ export function decideShare(
   if (other) return failed(other)
   if (!isShareOf(recovery, share)) return failed(unknownShareError())
   const hex = share.toString('hex')
-  if (secrets.shares.some(one => sameSecret(one, hex))) return failed(duplicateShareError())
+  if (secrets.shares.some(one => secretsEqual(one, hex))) return failed(duplicateShareError())
   const shares = [...secrets.shares, hex]
   return ok({
     attempt: slot.attempt,

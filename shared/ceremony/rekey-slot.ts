@@ -4,7 +4,7 @@ import type { AttemptSecrets, CeremonyAttempt, CeremonySlot, RekeyParameters } f
 import type { ClusterRecord } from '../model/cluster.ts'
 import { toSeconds } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
-import { type Change, replace } from '../storage/changes.ts'
+import { type Change, replaceItem } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 import { attemptStartsOf } from './decide.ts'
@@ -63,7 +63,7 @@ export const storeRekeySlot = (
   { item }: Pick<StoredRekey, 'item'>,
   slot: CeremonySlot,
   now: number,
-): Change => replace(key('rekey'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
+): Change => replaceItem(key('rekey'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 /** Encrypts the secrets of an attempt for storage. */
 export const encryptRekeySecrets = (

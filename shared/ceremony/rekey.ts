@@ -13,7 +13,7 @@ import { checkRecoveryShares, newRecoveryKey } from '../cluster/recovery.ts'
 import { checkShareDivision, parseShare, type ShareDivision } from '../cluster/shares.ts'
 import type { CeremonyPgpKey } from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
-import { type Change, replace } from '../storage/changes.ts'
+import { type Change, replaceItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import {
@@ -262,7 +262,7 @@ const handedOut = async (
 
 /** Replaces the recovery key. The commit fails if the stored key is not the one that verified the shares. */
 const inForce = (recovery: StoredRekey['recovery'], made: RecoveryKey) =>
-  replace(key('recovery-key'), recovery, made)
+  replaceItem(key('recovery-key'), recovery, made)
 
 /** Returns the response form of a verification. */
 const verification = ({ purpose, nonce, progress, rekey }: RekeyAttempt) => {

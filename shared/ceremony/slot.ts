@@ -4,7 +4,7 @@ import type { AttemptSecrets, CeremonyAttempt, CeremonyPurpose, CeremonySlot } f
 import { isActiveRecord } from '../model/cluster.ts'
 import { toSeconds } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
-import { type Change, replace } from '../storage/changes.ts'
+import { type Change, replaceItem } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 import { attemptStartsOf } from './decide.ts'
@@ -49,7 +49,8 @@ export const storeCeremonySlot = (
   { item }: Pick<StoredCeremony, 'item'>,
   slot: CeremonySlot,
   now: number,
-): Change => replace(key('ceremony'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
+): Change =>
+  replaceItem(key('ceremony'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 const FIELD = 'secrets'
 

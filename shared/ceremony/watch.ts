@@ -1,7 +1,7 @@
 import type { CeremonyAttemptEvent } from '../model/ceremony.ts'
 import { toSeconds } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
-import { replace } from '../storage/changes.ts'
+import { replaceItem } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 
@@ -30,7 +30,7 @@ export async function recordAttemptWatcher(nonce: string, token: string, ports: 
   if (!record) throw new Error('this cluster is not initialised')
   cipher.expectKeyring(record.data)
   const data = { nonce, token: await cipher.encrypt(place, 'token', token) }
-  const change = replace(place, before, data, { expires: toSeconds(readAt) + KNOWN_SECONDS })
+  const change = replaceItem(place, before, data, { expires: toSeconds(readAt) + KNOWN_SECONDS })
   if ((await store.commit([change], { record: record.data, readAt })) === 'conflict')
     throw new Error('another execution of this workflow began to wait at the same time')
   // the attempt may have ended before this execution was recorded

@@ -4,11 +4,11 @@ import { intField, listField, type SuppliedParameters, text } from '../api/field
 import { type ClusterRecord, setRecordKeyring } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import { generateServiceTokenText } from '../model/token.ts'
-import { newMount, storeMounts } from '../mounts/store.ts'
-import { create } from '../storage/changes.ts'
+import { createMount, storeMounts } from '../mounts/store.ts'
+import { createItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
-import { issueService } from '../tokens/mint.ts'
-import { rootToken } from '../tokens/root-token.ts'
+import { issueServiceToken } from '../tokens/mint.ts'
+import { createRootToken } from '../tokens/root-token.ts'
 import { defined } from '../values/defined.ts'
 import { encryptForEachPgpKey, pgpFingerprintOf } from './pgp.ts'
 import { newRecoveryKey } from './recovery.ts'
@@ -56,12 +56,12 @@ export async function initialiseNewCluster(call: AlwaysServedCall<typeof initFie
   const root = generateServiceTokenText(ports.entropy.bytes)
   const handedOut = await buildInitAnswer(shares, root.reveal(), parameters)
   const changes = [
-    create(key('cluster'), record),
-    create(key('keyring'), keyring),
+    createItem(key('cluster'), record),
+    createItem(key('keyring'), keyring),
     ...createTermItems(terms, [], now, record),
-    create(key('recovery-key'), recovery),
+    createItem(key('recovery-key'), recovery),
     ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
-    ...issueService(rootToken(now), root).changes,
+    ...issueServiceToken(createRootToken(now), root).changes,
   ]
   const written = await ports.store.commit(changes, { record, readAt: now })
   if (written !== 'done') throw alreadyDone()
@@ -146,11 +146,11 @@ async function buildInitAnswer(
 }
 
 const firstMounts = (uuid: () => string): MountTable => {
-  const token: Mount = newMount(
+  const token: Mount = createMount(
     { path: 'token', type: 'token', description: 'token based credentials' },
     uuid(),
   )
-  const cloud: Mount = newMount(
+  const cloud: Mount = createMount(
     { path: 'cloud', type: 'cloud', description: 'login of AWS workloads' },
     uuid(),
   )

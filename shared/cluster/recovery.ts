@@ -1,6 +1,6 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { RecoveryKey } from '../model/cluster.ts'
-import { sameSecret } from '../values/secret.ts'
+import { secretsEqual } from '../values/secret.ts'
 import { combineShares, type ShareDivision, splitIntoShares } from './shares.ts'
 
 /*
@@ -40,7 +40,7 @@ export function checkRecoveryShares(
   { verifier }: Pick<RecoveryKey, 'verifier'>,
 ): void {
   const made = combineShares(shares)
-  if (!made || !sameSecret(verifier, recoveryKeyVerifier(made)))
+  if (!made || !secretsEqual(verifier, recoveryKeyVerifier(made)))
     throw new Error('the stored recovery key contradicts itself: its shares do not make it')
 }
 

@@ -1,5 +1,5 @@
 import { invalidRequestError } from '../api/errors.ts'
-import { readBase64, removeSpace } from '../values/base64.ts'
+import { readBase64, removeWhitespace } from '../values/base64.ts'
 import { combineKeyShares, splitKeyIntoShares } from './galois.ts'
 
 /** The number of shares, and how many of them combine to the key. */
@@ -46,7 +46,7 @@ const LONGEST = 33
  * @throws ApiError `invalid_request`
  */
 export function parseShare(text: string): Buffer {
-  const compact = removeSpace(text)
+  const compact = removeWhitespace(text)
   const hex = /^([0-9a-f]{2})+$/i.test(compact) ? Buffer.from(compact, 'hex') : undefined
   if (hex && hex.length >= SHORTEST && hex.length <= LONGEST) return hex
   const share = readBase64(compact)

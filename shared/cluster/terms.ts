@@ -1,7 +1,7 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { KeyringTerm, TokenSigner } from '../model/term.ts'
 import type { TermInfo } from '../ports.ts'
-import { type Change, create, replace } from '../storage/changes.ts'
+import { type Change, createItem, replaceItem } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
 /** The cluster that creates a key term. */
@@ -36,7 +36,7 @@ export const createTermItems = (
 ): Change[] =>
   made
     .filter(({ id }) => !known.includes(id))
-    .map(one => create(key('term', one.id), termItem(one, now, maker)))
+    .map(one => createItem(key('term', one.id), termItem(one, now, maker)))
 
 interface Retirement {
   /** epoch milliseconds */
@@ -71,6 +71,6 @@ export function createAndRetireTerms(
   )
   const ended = known
     .filter(({ sk, data }) => ends(sk, data))
-    .map(one => replace(one, one, { ...one.data, tokensUntil: now }))
+    .map(one => replaceItem(one, one, { ...one.data, tokensUntil: now }))
   return [...fresh, ...ended]
 }

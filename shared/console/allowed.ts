@@ -1,7 +1,7 @@
-import { decideNextStep, waits } from '../set/plan.ts'
+import { decideNextStep, WAIT_LIMITS_MS } from '../set/plan.ts'
 import { readReadiness } from '../set/readiness.ts'
 import { hasAnswered, type ObservedCluster } from '../set/status.ts'
-import { printSpan } from '../values/words.ts'
+import { formatTimeSpan } from '../values/words.ts'
 
 /** Reads the `data` of a readiness answer. @param at epoch milliseconds, by the clock of the page */
 export const toShownReadiness = (data: unknown, at: number) => ({ at, ...readReadiness(data) })
@@ -47,7 +47,7 @@ function findObstacle({
   const { mode, operation_token: token, promotion, promotion_with_force: forced } = readiness?.fields ?? {}
   if (!readiness || mode !== 'secondary') return 'Request the readiness first.'
   if (now - readiness.at > READINESS_VALID_MS)
-    return `The readiness is ${printSpan(now - readiness.at)} old. Request it again.`
+    return `The readiness is ${formatTimeSpan(now - readiness.at)} old. Request it again.`
   if (token?.presented.counts === false && token.presented.why !== '')
     return `The token does not allow a promotion: ${token.presented.why}.`
   const plan = force ? forced : promotion
@@ -56,7 +56,10 @@ function findObstacle({
   const step =
     force &&
     peer &&
-    decideNextStep({ from: peer, to: own }, { kind: 'takeOver', allowedActions: ['force'], waits })
+    decideNextStep(
+      { from: peer, to: own },
+      { kind: 'takeOver', allowedActions: ['force'], waits: WAIT_LIMITS_MS },
+    )
   if (step && step.do === 'stop') return `${step.why}.`
   if (!isNameConfirmed(cluster, typed)) return `Type the name of this cluster, ${cluster}, to confirm.`
   return ''

@@ -1,11 +1,11 @@
-import type { Severity } from '../set/condition.ts'
-import { printSpan } from '../values/words.ts'
+import type { ConditionSeverity } from '../set/condition.ts'
+import { formatTimeSpan } from '../values/words.ts'
 import type { ShownReadiness } from './allowed.ts'
 
 /** Something with an expiry, and its description. */
 export interface ExpiryDescription {
   what: string
-  tone: Severity
+  tone: ConditionSeverity
   text: string
 }
 
@@ -22,8 +22,8 @@ export function describeExpiry(
 ): ExpiryDescription {
   if (at === undefined) return { what, tone: 'unknown', text: 'its expiry is unknown' }
   const left = at - now
-  if (left <= 0) return { what, tone: 'bad', text: `it expired ${printSpan(-left)} ago` }
-  const text = `it expires in ${printSpan(left)}, at ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  if (left <= 0) return { what, tone: 'bad', text: `it expired ${formatTimeSpan(-left)} ago` }
+  const text = `it expires in ${formatTimeSpan(left)}, at ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return left < SOON_MS[kind]
     ? { what, tone: 'busy', text: `${text}; renew it now` }
     : { what, tone: 'good', text }
@@ -41,7 +41,7 @@ export function listTokenExpiries({ fields, at }: ShownReadiness, now: number): 
       ? describeExpiry('the prepared token', 'token', at + left * 1000, now)
       : { what, tone: 'good', text: `it allows a promotion: ${why}` }
   if (!generated) return [expiry]
-  const age = printSpan(generated.age_seconds * 1000 + now - at)
+  const age = formatTimeSpan(generated.age_seconds * 1000 + now - at)
   return [
     expiry,
     {

@@ -1,5 +1,5 @@
 import { hasAnswered, type ObservedCluster } from '../set/status.ts'
-import { printCount, printLag } from '../values/words.ts'
+import { formatCount, formatLag } from '../values/words.ts'
 
 /** How far the secondary's stored data lags behind, in milliseconds. Absent: unknown. */
 export interface ReplicationLags {
@@ -41,13 +41,13 @@ export function computeReplicationLags(both: readonly ObservedCluster[], now: nu
 export function describeReplicationLags({ stored, lost, positions }: ReplicationLags): string {
   if (stored === undefined)
     return 'The lag is unknown: no secondary of this set has reported the age of its newest entry.'
-  const is = `The newest entry on the secondary is ${printLag(stored)} old.`
+  const is = `The newest entry on the secondary is ${formatLag(stored)} old.`
   if (lost === 0) return `${is} A promotion now would lose nothing.`
   const much =
     positions === undefined
       ? 'The number of commits is unknown, because the primary does not answer this page.'
-      : `It lacks ${printCount(positions, 'position')}.`
-  return `${is} A promotion now would lose at most the commits of the last ${printLag(lost ?? stored)}. ${much}`
+      : `It lacks ${formatCount(positions, 'position')}.`
+  return `${is} A promotion now would lose at most the commits of the last ${formatLag(lost ?? stored)}. ${much}`
 }
 
 /** The lags at one moment. */

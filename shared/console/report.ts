@@ -1,6 +1,6 @@
-import { lossShape } from '../set/loss.ts'
+import { lossReportShape } from '../set/loss.ts'
 import { readShape } from '../values/read-shape.ts'
-import { printCount } from '../values/words.ts'
+import { formatCount } from '../values/words.ts'
 
 /** What to do about lost changes, by kind. Other kinds need no action. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** Reads the `data` of GET sys/replication/dr/divergence. */
 export function readLossReport(data: unknown) {
-  const { fields, odd } = readShape(lossShape, data)
+  const { fields, odd } = readShape(lossReportShape, data)
   const { complete = false, waits_for: waitsFor = '', counts, lost = [], next = '', diverging = [] } = fields
   return {
     complete,
@@ -46,10 +46,10 @@ export function describeLossReport({ complete, waitsFor, commits, diverging }: L
   const stuck =
     diverging.length === 0
       ? ''
-      : ` ${printCount(diverging.length, 'item keeps', 'items keep')} differing from the primary’s.`
+      : ` ${formatCount(diverging.length, 'item keeps', 'items keep')} differing from the primary’s.`
   if (!complete)
-    return `The report is not complete yet: the cluster waits for ${waitsFor || 'an unknown event'}. So far it lists ${printCount(commits, 'lost commit')}.${stuck}`
+    return `The report is not complete yet: the cluster waits for ${waitsFor || 'an unknown event'}. So far it lists ${formatCount(commits, 'lost commit')}.${stuck}`
   return commits === 0
     ? `Nothing was lost.${stuck}`
-    : `${printCount(commits, 'commit')} of this cluster ${commits === 1 ? 'is' : 'are'} not in its set. Find configuration changes and revocations among them, and repeat them on the primary.${stuck}`
+    : `${formatCount(commits, 'commit')} of this cluster ${commits === 1 ? 'is' : 'are'} not in its set. Find configuration changes and revocations among them, and repeat them on the primary.${stuck}`
 }

@@ -1,5 +1,5 @@
 import { allowByPolicy, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
-import { auditHash, auditHashFields, listAudit } from '../system/audit-hash.ts'
+import { auditHashFields, computeAuditHash, listAuditDevices } from '../system/audit-hash.ts'
 
 export const auditGroup: EndpointGroup = {
   name: 'audit',
@@ -9,7 +9,7 @@ export const auditGroup: EndpointGroup = {
       summary: 'List audit devices; always empty, because the deployment configures the audit log',
       access: allowByPolicy('read', { sudo: true }),
       mirrored: true,
-      handle: listAudit,
+      handle: listAuditDevices,
     }),
     endpointRow.post({
       path: '/sys/audit-hash/:method_path',
@@ -17,7 +17,7 @@ export const auditGroup: EndpointGroup = {
       fields: auditHashFields,
       answers: 'data',
       mirrored: true,
-      handle: auditHash,
+      handle: computeAuditHash,
     }),
   ],
 }

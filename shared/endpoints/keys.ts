@@ -1,5 +1,10 @@
 import { allowByPolicy, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
-import { prepareKeys, rotate, rotateFields, showKeyStatus } from '../replication/handlers/rotate.ts'
+import {
+  handleRotate,
+  prepareKeyRotation,
+  rotateKeyringFields,
+  showKeyStatus,
+} from '../replication/handlers/rotate.ts'
 
 export const keysGroup: EndpointGroup = {
   name: 'keys',
@@ -8,17 +13,17 @@ export const keysGroup: EndpointGroup = {
       path: '/sys/rotate',
       also: '/sys/rotate/keyring',
       summary: 'Rotate the keyring: add a term that encrypts from now on',
-      fields: rotateFields,
+      fields: rotateKeyringFields,
       access: allowByPolicy('update', { sudo: true }),
       uses: ['key-factory'],
-      prepare: prepareKeys,
-      handle: rotate,
+      prepare: prepareKeyRotation,
+      handle: handleRotate,
     }),
     endpointRow.get({
       path: '/sys/key-status',
       summary: 'The term that encrypts, and its start',
       mirrored: true,
-      prepare: prepareKeys,
+      prepare: prepareKeyRotation,
       handle: showKeyStatus,
     }),
   ],

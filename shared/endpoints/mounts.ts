@@ -7,15 +7,15 @@ import {
 } from '../api/endpoint.ts'
 import {
   disableMount,
-  enableFields,
   enableMount,
-  listEngines,
+  enableMountFields,
   listMounts,
+  listSecretEngines,
+  listVisibleMounts,
   readMount,
-  readTuning,
-  tuneFields,
+  readMountTuning,
   tuneMount,
-  visibleMounts,
+  tuneMountFields,
 } from '../mounts/manage.ts'
 import { key } from '../storage/kinds.ts'
 
@@ -30,13 +30,13 @@ const tuning = (path: string, options: { sudo?: true }): Endpoint[] => [
     summary: 'Read the settings of a mount',
     access: allowByPolicy('read', options),
     mirrored: true,
-    handle: readTuning,
+    handle: readMountTuning,
   }),
   endpointRow.post({
     path,
     subject,
     summary: 'Change the settings of a mount',
-    fields: tuneFields,
+    fields: tuneMountFields,
     access: allowByPolicy('update', options),
     uses: ['write'],
     handle: tuneMount,
@@ -61,7 +61,7 @@ export const mountsGroup: EndpointGroup = {
       summary: 'List the built-in secret engines',
       mirrored: true,
       subject,
-      handle: listEngines,
+      handle: listSecretEngines,
     }),
     endpointRow.get({
       ...mount,
@@ -74,7 +74,7 @@ export const mountsGroup: EndpointGroup = {
     endpointRow.post({
       ...mount,
       summary: 'Enable the auth method at another path',
-      fields: enableFields,
+      fields: enableMountFields,
       access: allowByPolicy('update', { sudo: true }),
       uses: ['write'],
       handle: enableMount,
@@ -90,7 +90,7 @@ export const mountsGroup: EndpointGroup = {
       path: '/sys/internal/ui/mounts',
       summary: 'List the mounts that everyone may see',
       access: allowAnyone,
-      handle: visibleMounts,
+      handle: listVisibleMounts,
     }),
   ],
 }

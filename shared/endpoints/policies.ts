@@ -3,19 +3,19 @@ import { listFields } from '../api/listing.ts'
 import {
   deletePolicy,
   listPolicies,
-  listRules,
+  listPolicyRules,
   policyFields,
   readPolicy,
-  readRules,
+  readPolicyRules,
   writePolicy,
 } from '../policies/manage.ts'
 import { key } from '../storage/kinds.ts'
 import {
   accessorCapabilityFields,
-  capabilitiesOfAccessor,
-  capabilitiesOfToken,
-  capabilitiesSelf,
   capabilityFields,
+  showAccessorCapabilities,
+  showOwnCapabilities,
+  showTokenCapabilities,
   tokenCapabilityFields,
 } from '../system/capabilities.ts'
 
@@ -41,42 +41,42 @@ export const policiesGroup: EndpointGroup = {
     endpointRow.delete({ ...current, ...remove, summary: 'Delete a policy' }),
     endpointRow.list({ path: '/sys/policies/acl', summary: 'List policies', handle: listPolicies }),
     endpointRow.post({ ...older, ...write, summary: 'Write a policy (older path)' }),
-    endpointRow.get({ ...older, summary: 'Read a policy (older path)', handle: readRules }),
+    endpointRow.get({ ...older, summary: 'Read a policy (older path)', handle: readPolicyRules }),
     endpointRow.delete({ ...older, ...remove, summary: 'Delete a policy (older path)' }),
     endpointRow.get({
       path: '/sys/policy',
       summary: 'List policies (older path)',
       fields: listFields,
       mirrored: true,
-      handle: listRules,
+      handle: listPolicyRules,
     }),
     endpointRow.list({
       path: '/sys/policy',
       summary: 'List policies (older path)',
       answers: 'data',
       mirrored: true,
-      handle: listRules,
+      handle: listPolicyRules,
     }),
     endpointRow.post({
       ...asking,
       path: '/sys/capabilities-self',
       summary: 'Capabilities of the caller on given paths',
       fields: capabilityFields,
-      handle: capabilitiesSelf,
+      handle: showOwnCapabilities,
     }),
     endpointRow.post({
       ...asking,
       path: '/sys/capabilities',
       summary: 'Capabilities of a token on given paths',
       fields: tokenCapabilityFields,
-      handle: capabilitiesOfToken,
+      handle: showTokenCapabilities,
     }),
     endpointRow.post({
       ...asking,
       path: '/sys/capabilities-accessor',
       summary: 'Capabilities of an accessor’s token on given paths',
       fields: accessorCapabilityFields,
-      handle: capabilitiesOfAccessor,
+      handle: showAccessorCapabilities,
     }),
   ],
 }

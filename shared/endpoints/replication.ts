@@ -6,45 +6,62 @@ import {
   endpointRow,
 } from '../api/endpoint.ts'
 import { requireDrReplication, requireUnexpiredLicence } from '../api/licence.ts'
-import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
+import {
+  divergingItemsFields,
+  prepareDivergingItems,
+  showDivergingItems,
+} from '../replication/handlers/divergence.ts'
 import {
   disablePrimary,
   enablePrimary,
+  enablePrimaryFields,
   endOwnJournal,
-  primaryFields,
 } from '../replication/handlers/primary.ts'
-import { demotePrimary, preparePromotion, promote, promoteFields } from '../replication/handlers/promote.ts'
-import { showReadiness, showSecondaryReadiness } from '../replication/handlers/readiness.ts'
-import { prepareRecord } from '../replication/handlers/record.ts'
-import { revokeFields, revokeSecondary, revokeTarget } from '../replication/handlers/revoke.ts'
-import { prepareKeys } from '../replication/handlers/rotate.ts'
 import {
-  generatePublicKey,
+  demotePrimary,
+  preparePromotion,
+  promoteFields,
+  promoteSecondary,
+} from '../replication/handlers/promote.ts'
+import { showReadiness, showSecondaryReadiness } from '../replication/handlers/readiness.ts'
+import { prepareClusterRecord } from '../replication/handlers/record.ts'
+import {
+  revokeRequestedCluster,
+  revokeSecondary,
+  revokeSecondaryFields,
+} from '../replication/handlers/revoke.ts'
+import { prepareKeyRotation } from '../replication/handlers/rotate.ts'
+import {
+  auditReplacement,
+  generateLinkPublicKey,
   makeSecondaryToken,
-  noteReplacement,
-  prepareToken,
+  prepareSecondaryToken,
   secondaryTokenFields,
 } from '../replication/handlers/secondaries.ts'
 import {
-  becomeFields,
   becomeSecondary,
+  becomeSecondaryFields,
   disableSecondary,
   prepareActivation,
-  recoverLink,
+  recoverPrimaryLink,
 } from '../replication/handlers/secondary.ts'
-import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/handlers/status.ts'
+import { showDrStatus, showPerformanceStatus, showReplicationStatus } from '../replication/handlers/status.ts'
 import {
   checkMerkleTree,
   checkSecondaryTree,
   computeMerkleRoot,
   prepareTreeWork,
-  reindexFields,
   reindexSecondary,
   reindexTree,
+  reindexTreeFields,
 } from '../replication/handlers/tree.ts'
-import { prepareUpdate, updateFields, updatePrimary } from '../replication/handlers/update-primary.ts'
-import { prepareStatus } from '../replication/status/look.ts'
-import { licenseFeatures, licenseStatus } from '../system/license-status.ts'
+import {
+  preparePrimaryUpdate,
+  updatePrimary,
+  updatePrimaryFields,
+} from '../replication/handlers/update-primary.ts'
+import { prepareDrStatus } from '../replication/status/look.ts'
+import { showLicenseFeatures, showLicenseStatus } from '../system/license-status.ts'
 
 /** Monitors read it often, on clusters of every role and with any namespace. */
 const status = {
@@ -62,7 +79,7 @@ const secondaryLicence = {
   serves: 'secondary',
   uses: ['licence'],
   answers: 'data',
-  handle: licenseStatus,
+  handle: showLicenseStatus,
 } as const
 
 export const replicationGroup: EndpointGroup = {
@@ -73,15 +90,15 @@ export const replicationGroup: EndpointGroup = {
       ...status,
       path: '/sys/replication/dr/status',
       summary: 'Mode and progress of DR replication',
-      prepare: prepareStatus,
+      prepare: prepareDrStatus,
       handle: showDrStatus,
     }),
     endpointRow.get({
       ...status,
       path: '/sys/replication/status',
       summary: 'Mode and progress of DR and performance replication',
-      prepare: prepareStatus,
-      handle: showStatus,
+      prepare: prepareDrStatus,
+      handle: showReplicationStatus,
     }),
     endpointRow.get({
       ...status,
@@ -92,10 +109,10 @@ export const replicationGroup: EndpointGroup = {
     endpointRow.post({
       path: '/sys/replication/dr/primary/enable',
       summary: 'Make this cluster the primary of a new DR set',
-      fields: primaryFields,
+      fields: enablePrimaryFields,
       licence: requireUnexpiredLicence,
       uses: ['journal', 'key-factory', 'link', 'background'],
-      prepare: prepareRecord,
+      prepare: prepareClusterRecord,
       handle: enablePrimary,
     }),
     endpointRow.post({
@@ -105,7 +122,7 @@ export const replicationGroup: EndpointGroup = {
       serves: 'demotion',
       uses: ['journal', 'role', 'link', 'workflow'],
       answers: 'data',
-      prepare: prepareRecord,
+      prepare: prepareClusterRecord,
       handle: demotePrimary,
     }),
     endpointRow.post({
@@ -114,7 +131,7 @@ export const replicationGroup: EndpointGroup = {
       summary: 'Disable DR replication on this primary, which ends its set',
       serves: 'primary',
       uses: ['journal', 'key-factory', 'link', 'background'],
-      prepare: prepareRecord,
+      prepare: prepareClusterRecord,
       first: endOwnJournal,
       handle: disablePrimary,
     }),
@@ -128,25 +145,25 @@ export const replicationGroup: EndpointGroup = {
       uses: ['link'],
       answers: 'data',
       secretAnswers: ['token'],
-      prepare: prepareToken,
-      first: noteReplacement,
+      prepare: prepareSecondaryToken,
+      first: auditReplacement,
       handle: makeSecondaryToken,
     }),
     endpointRow.post({
       licence: requireDrReplication,
       path: '/sys/replication/dr/primary/revoke-secondary',
       summary: 'Revoke a secondary',
-      fields: revokeFields,
+      fields: revokeSecondaryFields,
       serves: 'primary',
       uses: ['journal', 'link', 'key-factory'],
-      prepare: prepareKeys,
-      first: revokeTarget,
+      prepare: prepareKeyRotation,
+      first: revokeRequestedCluster,
       handle: revokeSecondary,
     }),
     endpointRow.post({
       path: '/sys/replication/dr/secondary/enable',
       summary: 'Make this cluster a secondary; deletes its data',
-      fields: becomeFields,
+      fields: becomeSecondaryFields,
       licence: requireUnexpiredLicence,
       uses: ['link', 'key-factory', 'workflow', 'authorities'],
       prepare: prepareActivation,
@@ -161,7 +178,7 @@ export const replicationGroup: EndpointGroup = {
       serves: 'dr',
       uses: ['link', 'role', 'workflow'],
       prepare: preparePromotion,
-      handle: promote,
+      handle: promoteSecondary,
     }),
     endpointRow.post({
       licence: requireDrReplication,
@@ -170,18 +187,18 @@ export const replicationGroup: EndpointGroup = {
       access: allowOperationToken,
       serves: 'secondary',
       uses: ['journal', 'role', 'link', 'workflow'],
-      prepare: prepareRecord,
+      prepare: prepareClusterRecord,
       handle: disableSecondary,
     }),
     endpointRow.post({
       licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/update-primary',
       summary: 'Make this secondary follow another primary of its set, or none',
-      fields: updateFields,
+      fields: updatePrimaryFields,
       access: allowOperationToken,
       serves: 'secondary',
       uses: ['role', 'link', 'workflow', 'authorities'],
-      prepare: prepareUpdate,
+      prepare: preparePrimaryUpdate,
       handle: updatePrimary,
     }),
     endpointRow.post({
@@ -192,7 +209,7 @@ export const replicationGroup: EndpointGroup = {
       serves: 'dr',
       uses: ['link'],
       answers: 'data',
-      handle: generatePublicKey,
+      handle: generateLinkPublicKey,
     }),
     endpointRow.post({
       licence: requireDrReplication,
@@ -219,7 +236,7 @@ export const replicationGroup: EndpointGroup = {
       licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/reindex',
       summary: 'Rebuild the Merkle tree of this secondary',
-      fields: reindexFields,
+      fields: reindexTreeFields,
       access: allowOperationToken,
       serves: 'secondary',
       uses: ['link', 'workflow'],
@@ -249,7 +266,7 @@ export const replicationGroup: EndpointGroup = {
       licence: requireDrReplication,
       path: '/sys/replication/reindex',
       summary: 'Rebuild the Merkle tree of this cluster',
-      fields: reindexFields,
+      fields: reindexTreeFields,
       access: allowByPolicy('update', { sudo: true }),
       serves: 'dr',
       uses: ['link', 'workflow'],
@@ -263,7 +280,7 @@ export const replicationGroup: EndpointGroup = {
       access: allowOperationToken,
       serves: 'secondary',
       uses: ['link', 'pull'],
-      handle: recoverLink,
+      handle: recoverPrimaryLink,
     }),
     endpointRow.post({
       licence: requireDrReplication,
@@ -272,17 +289,17 @@ export const replicationGroup: EndpointGroup = {
       access: allowByPolicy('update', { sudo: true }),
       serves: 'dr',
       uses: ['link', 'pull'],
-      handle: recoverLink,
+      handle: recoverPrimaryLink,
     }),
     endpointRow.get({
       path: '/sys/replication/dr/divergence',
       summary: 'Report the commits of this cluster that its set lost in a fail-over',
-      fields: divergenceFields,
+      fields: divergingItemsFields,
       access: allowByPolicy('read', { sudo: true }),
       serves: 'dr',
       licence: requireDrReplication,
-      prepare: prepareDivergence,
-      handle: showDivergence,
+      prepare: prepareDivergingItems,
+      handle: showDivergingItems,
     }),
     endpointRow.get({
       path: '/sys/replication/dr/readiness',
@@ -311,7 +328,7 @@ export const replicationGroup: EndpointGroup = {
       path: '/sys/license/status',
       summary: 'The licence of this deployment',
       uses: ['licence'],
-      handle: licenseStatus,
+      handle: showLicenseStatus,
     }),
     endpointRow.get({
       path: '/sys/license/features',
@@ -319,7 +336,7 @@ export const replicationGroup: EndpointGroup = {
       access: { by: 'token' },
       uses: ['licence'],
       mirrored: true,
-      handle: licenseFeatures,
+      handle: showLicenseFeatures,
     }),
   ],
 }

@@ -1,8 +1,15 @@
 import { answer } from '../api/call.ts'
 import { allowAnyone, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
-import { health, healthFields, initStatus, prepareHealth, readLeader, sealStatus } from '../system/health.ts'
-import { haStatus, versionHistory } from '../system/inventory.ts'
-import { resultantAcl } from '../system/resultant-acl.ts'
+import {
+  healthFields,
+  prepareHealth,
+  readLeader,
+  showHealth,
+  showInitStatus,
+  showSealStatus,
+} from '../system/health.ts'
+import { showHaStatus, showVersionHistory } from '../system/inventory.ts'
+import { showResultantAcl } from '../system/resultant-acl.ts'
 
 const probe = { access: allowAnyone, serves: 'always', answers: 'plain', unaudited: true } as const
 
@@ -17,13 +24,13 @@ export const systemGroup: EndpointGroup = {
       fields: healthFields,
       prepare: prepareHealth,
       uses: ['licence'],
-      handle: health,
+      handle: showHealth,
     }),
     endpointRow.get({
       ...probe,
       path: '/sys/seal-status',
       summary: 'Seal and initialisation',
-      handle: sealStatus,
+      handle: showSealStatus,
     }),
     endpointRow.get({
       ...probe,
@@ -35,24 +42,24 @@ export const systemGroup: EndpointGroup = {
       ...probe,
       path: '/sys/init',
       summary: 'Report whether the cluster is initialised',
-      handle: initStatus,
+      handle: showInitStatus,
     }),
     endpointRow.get({
       path: '/sys/ha-status',
       summary: 'The nodes of the cluster; always one',
       mirrored: true,
-      handle: haStatus,
+      handle: showHaStatus,
     }),
     endpointRow.list({
       path: '/sys/version-history',
       summary: 'The installed versions; only the announced one',
-      handle: versionHistory,
+      handle: showVersionHistory,
     }),
     endpointRow.get({
       path: '/sys/internal/ui/resultant-acl',
       summary: 'The effective rules of the caller’s policies',
       access: { by: 'token' },
-      handle: resultantAcl,
+      handle: showResultantAcl,
     }),
     endpointRow.get({
       path: '/sys/internal/specs/openapi',

@@ -2,22 +2,22 @@ import { allowByPolicy, type EndpointGroup, endpointRow, type SubjectPlace } fro
 import { createKindListing } from '../api/listing.ts'
 import { deleteSubject } from '../api/subject.ts'
 import { key } from '../storage/kinds.ts'
-import { listAccessors } from '../tokens/accessors.ts'
-import { createFields, createOrphan, createToken } from '../tokens/create.ts'
+import { listTokenAccessors } from '../tokens/accessors.ts'
+import { createOrphanToken, createToken, createTokenFields } from '../tokens/create.ts'
 import {
   accessorField,
-  lookup,
-  lookupAccessor,
-  lookupSelf,
+  lookUpOwnToken,
+  lookUpToken,
+  lookUpTokenByAccessor,
   requiredToken,
   tokenField,
 } from '../tokens/lookup.ts'
-import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../tokens/revoke.ts'
+import { revokeOwnToken, revokeToken, revokeTokenAndOrphan, revokeTokenByAccessor } from '../tokens/revoke.ts'
 import { startTokenTidy } from '../tokens/tidy.ts'
-import { createWithRole, readTokenRole, tokenRoleFields, writeTokenRole } from '../tokens/token-role.ts'
+import { createTokenWithRole, readTokenRole, tokenRoleFields, writeTokenRole } from '../tokens/token-role.ts'
 
 const look = { answers: 'data', secretAnswers: ['id'] } as const
-const creating = { fields: createFields, uses: ['write'], answers: 'auth' } as const
+const creating = { fields: createTokenFields, uses: ['write'], answers: 'auth' } as const
 
 const tokenRole = {
   path: '/auth/token/roles/:role_name',
@@ -32,53 +32,53 @@ export const tokensGroup: EndpointGroup = {
       path: '/auth/token/lookup',
       summary: 'Look up a token',
       fields: tokenField,
-      handle: lookup,
+      handle: lookUpToken,
     }),
     endpointRow.get({
       ...look,
       path: '/auth/token/lookup',
       summary: 'Look up a token',
       fields: tokenField,
-      handle: lookup,
+      handle: lookUpToken,
     }),
     endpointRow.get({
       ...look,
       path: '/auth/token/lookup-self',
       summary: 'Look up the caller’s token',
-      handle: lookupSelf,
+      handle: lookUpOwnToken,
     }),
     endpointRow.post({
       ...look,
       path: '/auth/token/lookup-self',
       summary: 'Look up the caller’s token',
-      handle: lookupSelf,
+      handle: lookUpOwnToken,
     }),
     endpointRow.post({
       ...look,
       path: '/auth/token/lookup-accessor',
       summary: 'Look up a token by its accessor',
       fields: accessorField,
-      handle: lookupAccessor,
+      handle: lookUpTokenByAccessor,
     }),
     endpointRow.post({
       uses: ['write'],
       path: '/auth/token/revoke',
       summary: 'Revoke a token and its descendants',
       fields: requiredToken,
-      handle: revoke,
+      handle: revokeToken,
     }),
     endpointRow.post({
       uses: ['write'],
       path: '/auth/token/revoke-self',
       summary: 'Revoke the caller’s token',
-      handle: revokeSelf,
+      handle: revokeOwnToken,
     }),
     endpointRow.post({
       uses: ['write'],
       path: '/auth/token/revoke-accessor',
       summary: 'Revoke a token by its accessor',
       fields: accessorField,
-      handle: revokeAccessor,
+      handle: revokeTokenByAccessor,
     }),
     endpointRow.post({
       uses: ['write'],
@@ -86,7 +86,7 @@ export const tokensGroup: EndpointGroup = {
       summary: 'Revoke a token but not its children',
       fields: requiredToken,
       access: allowByPolicy('update', { sudo: true }),
-      handle: revokeOrphan,
+      handle: revokeTokenAndOrphan,
     }),
     endpointRow.post({
       ...creating,
@@ -99,21 +99,21 @@ export const tokensGroup: EndpointGroup = {
       ...creating,
       path: '/auth/token/create-orphan',
       summary: 'Create an orphan token',
-      handle: createOrphan,
+      handle: createOrphanToken,
     }),
     endpointRow.post({
       ...creating,
       path: '/auth/token/create/:role_name',
       summary: 'Create a token with a token role',
       subject: tokenRole.subject,
-      handle: createWithRole,
+      handle: createTokenWithRole,
     }),
     endpointRow.list({
       path: '/auth/token/accessors',
       summary: 'List the accessors of all tokens; pages are in table order',
       access: allowByPolicy('list', { sudo: true }),
       uses: ['scan'],
-      handle: listAccessors,
+      handle: listTokenAccessors,
     }),
     endpointRow.post({
       path: '/auth/token/tidy',

@@ -1,8 +1,14 @@
 import { allowAnyone, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
-import { lookupWrapping, rewrap, unwrap, wrapBody, wrappingField } from '../tokens/unwrap.ts'
+import {
+  lookUpWrappingToken,
+  rewrapResponse,
+  unwrapResponse,
+  wrappingTokenField,
+  wrapRequestBody,
+} from '../tokens/unwrap.ts'
 
 /** Anonymous, because the wrapping token itself authorises. */
-const byToken = { fields: wrappingField, access: allowAnyone } as const
+const byToken = { fields: wrappingTokenField, access: allowAnyone } as const
 
 export const wrappingGroup: EndpointGroup = {
   name: 'wrapping',
@@ -13,7 +19,7 @@ export const wrappingGroup: EndpointGroup = {
       uses: ['write'],
       answers: 'data',
       freeForm: true,
-      handle: wrapBody,
+      handle: wrapRequestBody,
     }),
     endpointRow.post({
       ...byToken,
@@ -21,14 +27,14 @@ export const wrappingGroup: EndpointGroup = {
       summary: 'Unwrap a response; works once',
       uses: ['write'],
       answers: 'data',
-      handle: unwrap,
+      handle: unwrapResponse,
     }),
     endpointRow.post({
       ...byToken,
       path: '/sys/wrapping/lookup',
       summary: 'Describe a wrapped response without unwrapping it',
       answers: 'data',
-      handle: lookupWrapping,
+      handle: lookUpWrappingToken,
     }),
     endpointRow.post({
       ...byToken,
@@ -36,7 +42,7 @@ export const wrappingGroup: EndpointGroup = {
       summary: 'Move a wrapped response to a new token',
       uses: ['write'],
       answers: 'data',
-      handle: rewrap,
+      handle: rewrapResponse,
     }),
   ],
 }

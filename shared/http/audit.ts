@@ -8,7 +8,7 @@ import { tokenEntityId } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { FieldCipher, Ports } from '../ports.ts'
 import { defined } from '../values/defined.ts'
-import { printTime } from '../values/time.ts'
+import { formatTime } from '../values/time.ts'
 import { fitAuditEntry } from './fit-entry.ts'
 import type { RequestIntake } from './intake.ts'
 
@@ -43,7 +43,9 @@ export function createAuditTrail(intake: RequestIntake, { audit, clock, cipher: 
   const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(held) : held
   const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
     audit.write(
-      await fitAuditEntry({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
+      await fitAuditEntry({ audit: kind, time: formatTime(clock.now()), ...parts }, text =>
+        cipher.hmac(text),
+      ),
     )
   const begin = async (seen: AuditedCaller, error?: ApiError): Promise<Begun> => {
     const path = await shownPath(intake, cipher)

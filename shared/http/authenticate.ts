@@ -10,14 +10,14 @@ import {
   tokenEndTime,
 } from '../model/token.ts'
 import type { ClusterRead, FieldCipher, Ports, SealedToken } from '../ports.ts'
-import { countDown, removeIfUnchanged } from '../storage/changes.ts'
+import { removeItemIfUnchanged, setItemCounter } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
-import { openBatch, readBatch } from '../tokens/batch.ts'
-import { anyContains } from '../values/cidr.ts'
+import { decryptBatchTokenText, readBatchToken } from '../tokens/batch.ts'
+import { anyNetworkContains } from '../values/cidr.ts'
 import { defined } from '../values/defined.ts'
-import { CONFLICT, ok, type Result } from '../values/result.ts'
-import { retry } from '../values/retrying.ts'
-import { type Secret, sameSecret } from '../values/secret.ts'
+import { CONFLICT_RESULT, ok, type Result } from '../values/result.ts'
+import { retryOnConflict } from '../values/retrying.ts'
+import { type Secret, secretsEqual } from '../values/secret.ts'
 
 /** A token as sent by the client. */
 export interface PresentedToken {
@@ -47,11 +47,11 @@ export async function readPresentedToken(
     const hash = await storedTokenHashOf(plain, cipher)
     return { key: key('token', accessorOfHash(hash)), open: () => Promise.resolve({ text, hash }) }
   }
-  const early = await openBatch(plain, cipher)
+  const early = await decryptBatchTokenText(plain, cipher)
   return defined({
     term: early && key('term', early.term),
     // a later cluster record may have brought the term that decrypts the token
-    open: async () => defined({ text, batch: early ?? (await openBatch(plain, cipher)) }),
+    open: async () => defined({ text, batch: early ?? (await decryptBatchTokenText(plain, cipher)) }),
   })
 }
 
@@ -89,16 +89,16 @@ export function authenticateToken(
   facts: { mounts: MountTable; source: string; now: number; term: Item<'term'> | undefined },
 ): ValidToken {
   if (!presented) throw denialError('token-missing')
-  const batch = presented.batch && readBatch(presented.batch, facts.term)
+  const batch = presented.batch && readBatchToken(presented.batch, facts.term)
   if (batch?.fault) throw denialError(batch.fault)
   const token = batch?.token ?? item?.data
   if (!token) throw denialError('token-unknown')
-  if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denialError('token-unknown')
+  if (item && !secretsEqual(item.data.hash, presented.hash ?? '')) throw denialError('token-unknown')
   if (isTokenExpired(token, facts.now)) throw denialError('token-expired')
   if (token.mount !== undefined && !isMountedAccessor(facts.mounts, token.mount))
     throw denialError('mount-gone')
   const bound = token.boundCidrs.length > 0 && tokenEndTime(token) !== undefined
-  if (bound && !anyContains(token.boundCidrs, facts.source)) throw denialError('source-address')
+  if (bound && !anyNetworkContains(token.boundCidrs, facts.source)) throw denialError('source-address')
   return defined({ text: presented.text, token, item })
 }
 
@@ -124,13 +124,13 @@ export async function countTokenUse(
     if (item) [item] = await store.read([item])
     if (!item) throw denialError('token-spent')
   }
-  const taken = await retry(
+  const taken = await retryOnConflict(
     { tries: USE_COUNT_TRIES, pause },
     async (): Promise<Result<ValidToken, 'conflict'>> => {
       if (!item || item.data.numUses <= 0) return ok(alive)
       const numUses = item.data.numUses - 1
-      const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)
-      if ((await store.commit([change], cluster)) !== 'done') return CONFLICT
+      const change = numUses === 0 ? removeItemIfUnchanged(item) : setItemCounter(item, numUses)
+      if ((await store.commit([change], cluster)) !== 'done') return CONFLICT_RESULT
       return ok(
         numUses === 0
           ? { ...spent, spent: true }

@@ -6,10 +6,10 @@ import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
 import { accessorOfToken } from '../model/token.ts'
 import type { AccessRequest } from '../policies/access.ts'
-import type { Parameter } from '../policies/parameters.ts'
+import type { RequestParameter } from '../policies/parameters.ts'
 import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
-import { loadRights } from '../tokens/rights.ts'
+import { loadTokenRights } from '../tokens/rights.ts'
 import { defined } from '../values/defined.ts'
 import type { ValidToken } from './authenticate.ts'
 import type { RequestIntake } from './intake.ts'
@@ -41,8 +41,8 @@ export async function authoriseRequest(
   const attempts = attemptsOf(endpoint, intake, admitted.subject)
   if (attempts.length === 0) return admitted
   // loaded on demand: a login checks no rights, and loading this would slow it down
-  const { permits } = await import('../policies/access.ts')
-  if (!attempts.some(one => permits(admitted.caller.rights, one))) throw denialError('policy')
+  const { permitsRequest } = await import('../policies/access.ts')
+  if (!attempts.some(one => permitsRequest(admitted.caller.rights, one))) throw denialError('policy')
   return admitted
 }
 
@@ -56,7 +56,7 @@ export async function loadCaller(
   mounts: MountTable,
   ports: Ports,
 ): Promise<Known> {
-  const standing = await loadRights(token, { ports, mounts }, subjectKey)
+  const standing = await loadTokenRights(token, { ports, mounts }, subjectKey)
   if (!standing.ok) throw denialError(standing.fault)
   const { rights, identityPolicies, along } = standing.value
   const caller: Caller = defined({
@@ -93,5 +93,8 @@ function capabilitiesFor(needed: NeededCapability, subject: Item | undefined): C
   return [needed === 'by-existence' ? (subject ? 'update' : 'create') : needed]
 }
 
-const namedParameters = (fields: ParameterFields, raw: Readonly<Record<string, unknown>>): Parameter[] =>
+const namedParameters = (
+  fields: ParameterFields,
+  raw: Readonly<Record<string, unknown>>,
+): RequestParameter[] =>
   Object.entries(raw).map(([name, value]) => ({ ...findParameter(fields, name), value }))

@@ -2,7 +2,7 @@ import type { FetchedItems } from '../api/call.ts'
 import { identifyingCapability, takesOperationToken } from '../api/endpoint.ts'
 import { isActiveRecord } from '../model/cluster.ts'
 import { findMountByPath, isAuthMethodMount, type MountTable } from '../model/mount.ts'
-import type { ClusterRead, Items, Ports } from '../ports.ts'
+import type { ClusterRead, ItemsOfKeys, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 import { type PresentedToken, readPresentedToken } from './authenticate.ts'
@@ -167,7 +167,7 @@ function fetchedItems(
       const missing = keys.filter(one => !found.has(nameOf(one)))
       const items = missing.length > 0 ? await store.read(missing) : []
       for (const [index, one] of missing.entries()) keep(one, items[index])
-      return keys.map(one => found.get(nameOf(one))?.item) as Items<K>
+      return keys.map(one => found.get(nameOf(one))?.item) as ItemsOfKeys<K>
     },
   }
 }

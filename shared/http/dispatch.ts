@@ -21,9 +21,9 @@ import { generateServiceTokenText } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
-import { UnknownFormat } from '../storage/format.ts'
+import { UnknownFormatError } from '../storage/format.ts'
 import type { Key } from '../storage/kinds.ts'
-import { wrap } from '../tokens/wrapping.ts'
+import { wrapResponse } from '../tokens/wrapping.ts'
 import { defined } from '../values/defined.ts'
 import type { LoginAttempt } from '../watching/logins.ts'
 import { admitCaller } from './admit.ts'
@@ -96,7 +96,7 @@ export const createDispatcher =
 
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
-  return error instanceof UnknownFormat
+  return error instanceof UnknownFormatError
     ? new ApiError(error.code, error.message, { cause: error })
     : new ApiError('internal', '', { cause: error })
 }
@@ -299,7 +299,7 @@ async function completed(
   const body =
     facts.wrapTtl === undefined || !isWrappable(answer) ? undefined : responseEnvelope(answer, frame)
   if (body === undefined || facts.wrapTtl === undefined) return { changes, frame }
-  const { info, change } = await wrap(
+  const { info, change } = await wrapResponse(
     {
       response: JSON.stringify(body),
       path: facts.path,

@@ -7,7 +7,7 @@ import { isRoleRefusal } from '../journal/counted-refusals.ts'
 import type { Ports } from '../ports.ts'
 import { bounds } from '../values/bounds.ts'
 import { defined } from '../values/defined.ts'
-import { classifyLogin, countProviderFaults, measureLogin } from '../watching/logins.ts'
+import { classifyLoginResult, countProviderFaults, measureLoginLatency } from '../watching/logins.ts'
 import { createDispatcher, type ServedRequest } from './dispatch.ts'
 import { type FrontAnswer, type FrontEvent, fitsFrontLimit, toFrontAnswer, toHttpRequest } from './events.ts'
 import { renderErrorResponse } from './render.ts'
@@ -101,9 +101,12 @@ function tell(
     ...cost,
     accessor: accessor || undefined,
     ...(error ? { code: error.code, why } : {}),
-    ...(login ? { ...login, ...classifyLogin(fault) } : {}),
+    ...(login ? { ...login, ...classifyLoginResult(fault) } : {}),
   })
-  const measures = { ...countProviderFaults(cost.calls), ...(login ? measureLogin(cost.milliseconds) : {}) }
+  const measures = {
+    ...countProviderFaults(cost.calls),
+    ...(login ? measureLoginLatency(cost.milliseconds) : {}),
+  }
   if (error && status !== undefined && status >= 500)
     log.error('request', { ...line, cause: describe(error) }, measures)
   else log.info('request', line, measures)

@@ -2,7 +2,7 @@ import { alarmingTexts } from '../api/alarming.ts'
 import { type ApiError, AUDIT_UNWRITABLE_TEXT, errorCodes, STORAGE_BUSY_TEXT } from '../api/errors.ts'
 import type { FaultyPart, RecentFault } from '../model/fault.ts'
 import type { Ports } from '../ports.ts'
-import { put } from '../storage/changes.ts'
+import { putItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 
 /** Milliseconds between two records of a part that keeps failing, per environment. */
@@ -84,6 +84,6 @@ async function write(
   const { record } = memory.cluster ?? {}
   if (!record) return
   await store
-    .commit([put(key('fault', part), fault)], { record, readAt: clock.now() }, { tries: 1 })
+    .commit([putItem(key('fault', part), fault)], { record, readAt: clock.now() }, { tries: 1 })
     .catch((error: unknown) => log.warn('a fault was not noted', { part, cause: String(error) }))
 }

@@ -11,7 +11,7 @@ import { BATCH_TOKEN_PREFIX, MAX_TOKEN_LENGTH } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import { notASecondaryError } from '../replication/operation/refusals.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { listSuccessorSigners } from '../tokens/successor-signers.ts'
+import { listSuccessorTokenSigners } from '../tokens/successor-signers.ts'
 import { Secret } from '../values/secret.ts'
 import { authenticateToken, readPresentedToken, readSealingTerm, type ValidToken } from './authenticate.ts'
 import { type AdmittedRequest, authoriseRequest, loadCaller } from './authorise.ts'
@@ -85,6 +85,6 @@ async function withSuccessors(
   record: ClusterRecord,
   ports: Pick<Ports, 'store'>,
 ): Promise<Item<'term'>> {
-  const more = await listSuccessorSigners(term.sk, record, ports)
+  const more = await listSuccessorTokenSigners(term.sk, record, ports)
   return { ...term, data: { ...term.data, signers: [...term.data.signers, ...more] } }
 }

@@ -3,7 +3,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { parseBoolean } from '../api/fields.ts'
 import { MAX_TOKEN_LENGTH } from '../model/token.ts'
-import { LONGEST_WRAPPING } from '../tokens/wrapping.ts'
+import { MAX_WRAPPING_SECONDS } from '../tokens/wrapping.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { Secret } from '../values/secret.ts'
@@ -88,7 +88,8 @@ export function wrapTtlOf({ headers }: HttpRequest): number | undefined {
   const given = headers['x-vault-wrap-ttl'] ?? headers['x-service-wrap-ttl']
   const seconds = given === undefined ? 0 : parseDuration(given)
   if (seconds === undefined) throw invalidRequestError('X-Vault-Wrap-TTL is not a duration')
-  if (seconds > LONGEST_WRAPPING) throw invalidRequestError('X-Vault-Wrap-TTL must not be longer than 768h')
+  if (seconds > MAX_WRAPPING_SECONDS)
+    throw invalidRequestError('X-Vault-Wrap-TTL must not be longer than 768h')
   return seconds === 0 ? undefined : seconds
 }
 

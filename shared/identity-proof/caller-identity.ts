@@ -1,16 +1,16 @@
 import { ApiError, createRefusal, type Refusal } from '../api/errors.ts'
 import type { StsAnswer } from '../ports.ts'
-import { type Entity, parseEntity } from '../values/arn.ts'
+import { type IamEntity, parseIamEntity } from '../values/arn.ts'
 import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { isThrottling } from '../values/throttling.ts'
-import { onlyChild, readXml, type XmlElement } from '../values/xml.ts'
+import { isThrottlingCode } from '../values/throttling.ts'
+import { onlyXmlChild, readXml, type XmlElement } from '../values/xml.ts'
 
 /** The identity of the signer of a caller-identity request, as STS returned it. */
 export interface CallerArnIdentity {
   /** as returned by STS, including the session name of an assumed role */
   arn: string
-  entity: Entity
+  entity: IamEntity
   /** AIDA… or AROA…, without the session name */
   uniqueId: string
 }
@@ -50,7 +50,7 @@ export function readCallerIdentity(
 ): Result<VerifiedIdentity, StsRefusal> {
   const document = contentType === 'text/xml' ? readXml(body.replace(/^[ \t\r\n]+/, '')) : undefined
   const code = document && errorCode(document)
-  if (status === 429 || isThrottling(code))
+  if (status === 429 || isThrottlingCode(code))
     throw new ApiError('busy', 'STS is throttling requests', {
       retryAfter: 1,
       reason: { why: 'throttled', service: 'sts' },
@@ -99,18 +99,20 @@ export function createStsRefusal(age = 0): Refusal {
 const unexpected = failed(createRefusal('sts-answer', 'unexpected answer from STS'))
 
 const errorCode = (document: XmlElement): string | undefined => {
-  const error = document.name === 'ErrorResponse' ? onlyChild(document, 'Error') : undefined
-  return error && onlyChild(error, 'Code')?.text
+  const error = document.name === 'ErrorResponse' ? onlyXmlChild(document, 'Error') : undefined
+  return error && onlyXmlChild(error, 'Code')?.text
 }
 
 function identityOf(document: XmlElement): Result<VerifiedIdentity, Refusal> {
   const result =
-    document.name === 'GetCallerIdentityResponse' ? onlyChild(document, 'GetCallerIdentityResult') : undefined
+    document.name === 'GetCallerIdentityResponse'
+      ? onlyXmlChild(document, 'GetCallerIdentityResult')
+      : undefined
   const [arn, userId, account] = ['Arn', 'UserId', 'Account'].map(
-    name => result && onlyChild(result, name)?.text,
+    name => result && onlyXmlChild(result, name)?.text,
   )
   if (document.namespace !== NAMESPACE || !arn || !userId || !account) return unexpected
-  const entity = parseEntity(arn)
+  const entity = parseIamEntity(arn)
   if (!entity || (entity.type !== 'user' && entity.type !== 'assumed-role')) {
     return failed(createRefusal('principal-type', 'only IAM users and assumed roles can log in'))
   }

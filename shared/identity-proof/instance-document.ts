@@ -3,9 +3,9 @@ import { createRefusal, type Refusal } from '../api/errors.ts'
 import type { TrustedKey } from '../model/trusted-key.ts'
 import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
-import { partitionOf, unsupportedFault } from '../values/region.ts'
+import { partitionOfRegion, unsupportedRegionFault } from '../values/region.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { type Instant, parseInstant } from '../values/time.ts'
+import { type PreciseTime, parsePreciseTime } from '../values/time.ts'
 import { verifySignedData } from './pkcs7.ts'
 import { type CmsSignedData, parseSignedData } from './signed-data.ts'
 
@@ -18,7 +18,7 @@ export interface InstanceDocument {
   region: string
   /** verbatim; time of the launch or the last start */
   pendingTime: string
-  startedAt: Instant
+  startedAt: PreciseTime
 }
 
 declare const verified: unique symbol
@@ -187,10 +187,11 @@ export function parseInstanceDocument(bytes: Buffer): Result<InstanceDocument, R
   }
   const [instanceId, accountId, region] = [field('instanceId'), field('accountId'), field('region')]
   const pendingTime = field('pendingTime')
-  const startedAt = parseInstant(pendingTime)
+  const startedAt = parsePreciseTime(pendingTime)
   if (!INSTANCE.test(instanceId)) return fault('names no instance')
   if (!ACCOUNT.test(accountId)) return fault('names no account')
-  if (!partitionOf(region)) return fault(unsupportedFault(region, 'names a region that') ?? 'names no region')
+  if (!partitionOfRegion(region))
+    return fault(unsupportedRegionFault(region, 'names a region that') ?? 'names no region')
   if (!startedAt) return fault('has no valid pendingTime')
   return ok({ instanceId, imageId: field('imageId'), accountId, region, pendingTime, startedAt })
 }

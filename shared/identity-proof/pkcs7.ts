@@ -1,7 +1,7 @@
 import { createHash, verify } from 'node:crypto'
 import type { TrustedKey } from '../model/trusted-key.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { sameSecret } from '../values/secret.ts'
+import { secretsEqual } from '../values/secret.ts'
 import { isModernKey } from './signature-algorithms.ts'
 import type { CmsSignedData, CmsSigner } from './signed-data.ts'
 
@@ -42,7 +42,7 @@ function verifySigner(
 }
 
 const digestMatches = (content: Buffer, { attributes, algorithm: { digest } }: CmsSigner): boolean =>
-  !attributes || sameSecret(createHash(digest.name).update(content).digest(), attributes.messageDigest)
+  !attributes || secretsEqual(createHash(digest.name).update(content).digest(), attributes.messageDigest)
 
 function isSignedBy(trusted: TrustedKey, { algorithm, signature }: CmsSigner, signed: Buffer): boolean {
   const key = trusted.key()

@@ -1,7 +1,7 @@
 import { invalidRequestError } from '../api/errors.ts'
 import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
-import { headerName } from '../values/names.ts'
+import { canonicalHeaderName } from '../values/names.ts'
 
 /** A caller-identity request from a login, parsed and bounded but not verified. */
 export interface SignedRequest {
@@ -149,7 +149,7 @@ function readHeaders(given: unknown): ReadHeaders {
   let size = 0
   let values = 0
   for (const [name, value] of headerPairs(given)) {
-    const canonical = headerName(name)
+    const canonical = canonicalHeaderName(name)
     size += name.length + value.length
     values += 1
     if (!TOKEN.test(name)) throw illegalHeader()

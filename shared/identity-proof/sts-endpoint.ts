@@ -1,12 +1,12 @@
 import { createRefusal, type Refusal } from '../api/errors.ts'
 import {
+  type AwsPartition,
   GLOBAL_STS_REGION,
   isExistingRegion,
-  type Partition,
-  partitionOf,
+  partitionOfRegion,
   regionOfStsHost,
   stsHost,
-  unsupportedFault,
+  unsupportedRegionFault,
 } from '../values/region.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import type { SignedRequest } from './signed-request.ts'
@@ -35,13 +35,13 @@ const unconfiguredRegion = createRefusal(
  * sent only as a header.
  */
 export function chooseStsEndpoint(request: SignedRequest, rules: StsEndpointRules): Result<string, Refusal> {
-  const unsupported = unsupportedFault(request.scope.region, 'the region of the signature')
+  const unsupported = unsupportedRegionFault(request.scope.region, 'the region of the signature')
   if (unsupported) return failed(createRefusal('sts-region', unsupported))
   const region = regionOfStsHost(request.host)
   if (rules.regionFromClient) return regionalEndpoint(request, region, rules)
   if (rules.endpoint !== '') return configuredEndpoint(request, region, rules)
   if (region === undefined) return failed(unknownHost)
-  const global = partitionOf(rules.homeRegion) === 'aws'
+  const global = partitionOfRegion(rules.homeRegion) === 'aws'
   const home = global ? stsHost() : stsHost(rules.homeRegion)
   if (region === (global ? GLOBAL_STS_REGION : rules.homeRegion))
     return isRegionalUnderGlobalName(request) ? failed(unconfiguredRegion) : ok(`https://${home}`)
@@ -80,10 +80,11 @@ function regionalEndpoint(
 ): Result<string, Refusal> {
   const { scope, host } = request
   const fault =
-    regionFault(request, partitionOf(rules.endpointRegion || rules.homeRegion)) ?? absentFault(request, rules)
+    regionFault(request, partitionOfRegion(rules.endpointRegion || rules.homeRegion)) ??
+    absentFault(request, rules)
   if (fault) return failed(fault)
   if (region === undefined) return failed(unknownHost)
-  if (partitionOf(region) !== partitionOf(scope.region)) return failed(foreignPartition)
+  if (partitionOfRegion(region) !== partitionOfRegion(scope.region)) return failed(foreignPartition)
   if (region !== scope.region && host !== stsHost()) return failed(unknownHost)
   const global = host === stsHost() && scope.region === GLOBAL_STS_REGION
   return ok(`https://${global ? host : stsHost(scope.region)}`)
@@ -97,8 +98,8 @@ const absentFault = (
   isExistingRegion(region) || [homeRegion, endpointRegion].includes(region) ? undefined : noRegion
 
 /** Returns the refusal unless the signature is for STS in a region of the partition. */
-function regionFault({ scope }: SignedRequest, wanted: Partition | undefined): Refusal | undefined {
-  const partition = partitionOf(scope.region)
+function regionFault({ scope }: SignedRequest, wanted: AwsPartition | undefined): Refusal | undefined {
+  const partition = partitionOfRegion(scope.region)
   if (!partition || scope.service !== 'sts') return noRegion
   return partition === wanted ? undefined : foreignPartition
 }

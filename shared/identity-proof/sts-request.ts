@@ -1,8 +1,8 @@
 import { createRefusal, type Refusal } from '../api/errors.ts'
 import type { StsRequest } from '../ports.ts'
-import { headerName } from '../values/names.ts'
+import { canonicalHeaderName } from '../values/names.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { sameSecret } from '../values/secret.ts'
+import { secretsEqual } from '../values/secret.ts'
 import type { SignedRequest } from './signed-request.ts'
 import { chooseStsEndpoint, type StsEndpointRules } from './sts-endpoint.ts'
 
@@ -83,13 +83,13 @@ function serverIdFault(
   { serverId, serverIdHeader }: Pick<StsRequestRules, 'serverId' | 'serverIdHeader'>,
 ): Refusal | undefined {
   if (serverId === '') return undefined
-  const valuesOf = (name: string) => request.headers.get(headerName(name))
+  const valuesOf = (name: string) => request.headers.get(canonicalHeaderName(name))
   const sent = SERVER_ID.filter(valuesOf)
   const name = sent[0] ?? serverIdHeader
   const header = `the header ${name}`
   const next = `sign the request with ${name} set to the mount’s iam_server_id_header_value`
   if (sent.length === 0) return createRefusal('server-id-missing', `${header} is missing: ${next}`)
-  const right = sent.every(name => sameSecret((valuesOf(name) ?? []).join(','), serverId))
+  const right = sent.every(name => secretsEqual((valuesOf(name) ?? []).join(','), serverId))
   if (!right)
     return createRefusal('server-id-mismatch', `${header} does not have the expected value: ${next}`)
   return sent.some(name => request.signedHeaders.includes(name.toLowerCase()))

@@ -1,5 +1,5 @@
 import type { Alias } from '../model/alias.ts'
-import { type Change, create, replace } from '../storage/changes.ts'
+import { type Change, createItem, replaceItem } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
 /** The identity that a login presents. */
@@ -32,15 +32,15 @@ export function ensureIdentityAlias(
     return {
       alias,
       created: [
-        create(place, alias),
-        create(key('entity', alias.entityId), pointer),
-        create(key('alias-id', alias.aliasId), pointer),
+        createItem(place, alias),
+        createItem(key('entity', alias.entityId), pointer),
+        createItem(key('alias-id', alias.aliasId), pointer),
       ],
     }
   }
   if (equalTextMaps(stored.data.metadata, seen.metadata)) return { alias: stored.data, created: [] }
   const alias = { ...stored.data, metadata: seen.metadata, updatedAt: seen.now }
-  return { alias, created: [], metadata: replace(place, stored, alias) }
+  return { alias, created: [], metadata: replaceItem(place, stored, alias) }
 }
 
 const newAlias = ({ mount, name, metadata, now, fresh }: LoginIdentity): Alias => ({

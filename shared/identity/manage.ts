@@ -13,15 +13,21 @@ import { type listFields, readPageParameters } from '../api/listing.ts'
 import { subjectKeyOf, subjectOf } from '../api/subject.ts'
 import type { Alias } from '../model/alias.ts'
 import type { MountTable } from '../model/mount.ts'
-import { isPolicyName, POLICY_NAMES, policySet, ROOT, sanitisePolicies } from '../policies/names.ts'
-import { remove, removeIfUnchanged, replace } from '../storage/changes.ts'
-import { type Item, key, partitions } from '../storage/kinds.ts'
-import { printTime } from '../values/time.ts'
+import {
+  isPolicyName,
+  normalisePolicySet,
+  POLICY_NAMES_TEXT,
+  ROOT_POLICY_NAME,
+  sanitisePolicies,
+} from '../policies/names.ts'
+import { removeItem, removeItemIfUnchanged, replaceItem } from '../storage/changes.ts'
+import { type Item, itemPartitions, key } from '../storage/kinds.ts'
+import { formatTime } from '../values/time.ts'
 
 export const entityFields = {
   name: text('Name of the entity'),
   disabled: boolField('Reject logins and tokens of the entity'),
-  policies: listField('Additional policies of all tokens of the entity', { counts: policySet }),
+  policies: listField('Additional policies of all tokens of the entity', { counts: normalisePolicySet }),
   metadata: textMapField('Texts by name'),
 }
 
@@ -61,8 +67,8 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Call
   const item = known(await aliasOf(call, 'entity'))
   const { parameters } = call
   const policies = parameters.policies && sanitisePolicies(parameters.policies)
-  if (policies?.includes(ROOT)) throw invalidRequestError('policies must not contain root')
-  if (policies?.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES)
+  if (policies?.includes(ROOT_POLICY_NAME)) throw invalidRequestError('policies must not contain root')
+  if (policies?.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES_TEXT)
   const next: Alias = {
     ...item.data,
     entityName: parameters.name || item.data.entityName,
@@ -71,7 +77,7 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Call
     entityMetadata: parameters.metadata ?? item.data.entityMetadata,
     updatedAt: call.now,
   }
-  return answerAfterChanges([replace(item, item, next)])
+  return answerAfterChanges([replaceItem(item, item, next)])
 }
 
 /**
@@ -83,9 +89,9 @@ export async function deleteEntity(call: Call): Promise<CallOutcome> {
   if (!item) return answer(noContentAnswer())
   const { aliasId } = item.data
   return answerAfterChanges([
-    removeIfUnchanged(item),
-    remove(subjectKeyOf(call, 'entity')),
-    remove(key('alias-id', aliasId)),
+    removeItemIfUnchanged(item),
+    removeItem(subjectKeyOf(call, 'entity')),
+    removeItem(key('alias-id', aliasId)),
   ])
 }
 
@@ -103,7 +109,7 @@ async function aliasesBehind(call: Call, pointers: readonly Item<Kind>[]): Promi
 export const createIdentityListing =
   (kind: Kind) =>
   async (call: Call<typeof listFields>): Promise<CallOutcome> => {
-    const found = await call.ports.store.list(partitions(kind), readPageParameters(call.parameters))
+    const found = await call.ports.store.list(itemPartitions(kind), readPageParameters(call.parameters))
     const infoOf = kind === 'entity' ? entityInfo : aliasInfo
     const info = (await aliasesBehind(call, found)).map(([id, alias]) => [id, infoOf(alias, call.mounts)])
     return answer(
@@ -135,7 +141,7 @@ export async function lookupEntity(call: Call<typeof entityLookupFields>): Promi
 
 // entity names have no index, so all entities are searched
 async function lookupByName(call: Call, name: string): Promise<CallOutcome> {
-  const all = await aliasesBehind(call, await call.ports.store.list(partitions('entity'), {}))
+  const all = await aliasesBehind(call, await call.ports.store.list(itemPartitions('entity'), {}))
   const found = all.find(([, { entityName }]) => entityName === name)?.[1]
   return answer(found ? dataAnswer(entityAnswer(found, call.mounts)) : { kind: 'nothing' })
 }
@@ -156,8 +162,8 @@ const entityAnswer = (alias: Alias, mounts: MountTable): Record<string, unknown>
   disabled: alias.disabled,
   policies: alias.policies,
   metadata: alias.entityMetadata,
-  creation_time: printTime(alias.createdAt),
-  last_update_time: printTime(alias.updatedAt),
+  creation_time: formatTime(alias.createdAt),
+  last_update_time: formatTime(alias.updatedAt),
   aliases: [aliasAnswer(alias, mounts)],
   group_ids: [],
   direct_group_ids: [],
@@ -176,8 +182,8 @@ function aliasAnswer(alias: Alias, { mounts }: MountTable): Record<string, unkno
     mount_accessor: alias.mount,
     mount_path: mount ? `auth/${mount.path}/` : '',
     mount_type: mount?.type ?? '',
-    creation_time: printTime(alias.createdAt),
-    last_update_time: printTime(alias.updatedAt),
+    creation_time: formatTime(alias.createdAt),
+    last_update_time: formatTime(alias.updatedAt),
     local: false,
     namespace_id: 'root',
   }

@@ -1,4 +1,4 @@
-import type { Cursor, OneOrMore } from '../ports.ts'
+import type { OneOrMore, ScanCursor } from '../ports.ts'
 import type { Item, Kind } from '../storage/kinds.ts'
 import { hasTimeLeft, type JobRun } from './job.ts'
 
@@ -8,7 +8,7 @@ const SEGMENTS = 4
 export interface ScanPlace {
   segment: number
   /** last key read in the segment; absent: its beginning */
-  from?: Cursor | undefined
+  from?: ScanCursor | undefined
 }
 
 export const scanStartPlace: ScanPlace = { segment: 0 }

@@ -1,6 +1,6 @@
 import { createEmptyLink, isRestoredCopy, linkToPrimaryOf } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
-import { replace } from '../storage/changes.ts'
+import { replaceItem } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { stepDownAsPrimary } from './step-down.ts'
 import { headMoves } from './transitions.ts'
@@ -41,7 +41,7 @@ async function leavePrimary(
   await journal.moveHead(headMoves.distrustCopy({}, name))
   // a new id, because epochs are named after it, and the original cluster keeps the old one
   const alone = { ...record.data, id: entropy.uuid(), link: { ...createEmptyLink(link.ownKey), name } }
-  await store.commit([replace(record, record, alone)], { record: record.data, readAt })
+  await store.commit([replaceItem(record, record, alone)], { record: record.data, readAt })
   log.error('these tables are a restored copy: this cluster no longer follows its primary', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
   })

@@ -1,6 +1,6 @@
 import type { ApiError } from '../api/errors.ts'
 import type { Ports } from '../ports.ts'
-import { printTime } from '../values/time.ts'
+import { formatTime } from '../values/time.ts'
 
 /**
  * Milliseconds between two log entries. Refusals are counted, because anybody can cause any number of them, and an entry
@@ -42,8 +42,8 @@ export async function logRefusalCounts({ memory, audit, clock }: Dependencies): 
     memory.refusals?.set(why, { loggedAt: now, counts: new Map() })
     await audit.write({
       audit: 'refusals',
-      time: printTime(now),
-      ...(loggedAt === 0 ? {} : { after: printTime(loggedAt) }),
+      time: formatTime(now),
+      ...(loggedAt === 0 ? {} : { after: formatTime(loggedAt) }),
       reason: { why },
       counts: Object.fromEntries(counts),
     })

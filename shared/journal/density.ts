@@ -1,7 +1,7 @@
 import type { Ports } from '../ports.ts'
-import { JOURNAL_PROMISE_MS } from '../values/bounds.ts'
-import { CONFLICT, ok } from '../values/result.ts'
-import { retry } from '../values/retrying.ts'
+import { JOURNAL_PROMISED_FOR_MS } from '../values/bounds.ts'
+import { CONFLICT_RESULT, ok } from '../values/result.ts'
+import { retryOnConflict } from '../values/retrying.ts'
 import type { JournalHead } from './head.ts'
 import type { Journal } from './journal.ts'
 import { createNoopEntry } from './journal-entry.ts'
@@ -53,7 +53,7 @@ async function mayHaveLost(
 ): Promise<boolean> {
   if (applied <= retainedFrom) return false
   const [last] = await journal.entries(lineage, applied - 1, applied)
-  return last === undefined || last.at < clock.now() - JOURNAL_PROMISE_MS
+  return last === undefined || last.at < clock.now() - JOURNAL_PROMISED_FOR_MS
 }
 
 /**
@@ -93,11 +93,11 @@ async function fillAllHoles(
   const { open } = await findHoles({ journal, clock }, head)
   const isOld = open.length > 0 && (await mayHaveLost({ journal, clock }, head))
   for (const { seq } of open) {
-    const result = await retry(
+    const result = await retryOnConflict(
       { tries: SETTLINGS, pause: tried => clock.sleep(25 * Math.min(tried, 8)) },
       async () => {
         const put = await journal.putEntry(createNoopEntry({ epoch: head.epoch, seq }, clock.now()))
-        return put === 'conflict' ? CONFLICT : ok()
+        return put === 'conflict' ? CONFLICT_RESULT : ok()
       },
     )
     if (!result.ok) throw journalBusyError()

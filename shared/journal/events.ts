@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
-import { printTime } from '../values/time.ts'
+import { formatTime } from '../values/time.ts'
 
 /** A replication event: a change of a cluster's role in its set, or of a member of it. */
 export type ReplicationEvent =
@@ -34,7 +34,7 @@ export const writeReplicationEvent = (
 ): Promise<void> =>
   audit.write({
     audit: 'replication',
-    time: printTime(clock.now()),
+    time: formatTime(clock.now()),
     event,
     operation,
     cluster: record.id,

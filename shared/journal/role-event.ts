@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { RoleEvent } from '../model/operation.ts'
-import { type Change, create } from '../storage/changes.ts'
+import { type Change, createItem } from '../storage/changes.ts'
 import { type Key, key } from '../storage/kinds.ts'
 
 /** A change of a cluster's role. */
@@ -41,5 +41,5 @@ export function makeRoleEvent(
 /** Returns that item as a change of a commit. */
 export const makeRoleEventChange = (changed: RoleChanged, now: number): Change => {
   const { place, data } = makeRoleEvent(changed, now)
-  return create(place, data)
+  return createItem(place, data)
 }

@@ -1,8 +1,8 @@
 import { alarmingTexts } from '../api/alarming.ts'
 import type { Ports } from '../ports.ts'
-import { removeUnlessChanged } from '../storage/changes.ts'
-import { key, partitions } from '../storage/kinds.ts'
-import { printTime } from '../values/time.ts'
+import { removeItemUnlessChanged } from '../storage/changes.ts'
+import { itemPartitions, key } from '../storage/kinds.ts'
+import { formatTime } from '../values/time.ts'
 
 /** The detail type of role changes on the event bus. */
 const DETAIL_TYPE = 'DR role changed'
@@ -17,17 +17,17 @@ export async function sendRoleEvents({
   clock,
   log,
 }: Pick<Ports, 'store' | 'events' | 'clock' | 'log'>): Promise<void> {
-  const waiting = await store.list(partitions('role-event'))
+  const waiting = await store.list(itemPartitions('role-event'))
   if (waiting.length === 0) return
   for (const { data } of waiting) log.warn(alarmingTexts.role, { ...data.detail })
   await events.put(
     waiting.map(({ data: { at, detail } }) => ({
       type: DETAIL_TYPE,
-      time: printTime(at),
+      time: formatTime(at),
       detail: { ...detail },
     })),
   )
   const readAt = clock.now()
   const [record] = await store.read([key('cluster')])
-  if (record) await store.commit(waiting.map(removeUnlessChanged), { record: record.data, readAt })
+  if (record) await store.commit(waiting.map(removeItemUnlessChanged), { record: record.data, readAt })
 }

@@ -1,9 +1,9 @@
 import { type ClusterRecord, createEmptyLink } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
-import { replace } from '../storage/changes.ts'
+import { replaceItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
-import { CONFLICT, ok } from '../values/result.ts'
-import { retry } from '../values/retrying.ts'
+import { CONFLICT_RESULT, ok } from '../values/result.ts'
+import { retryOnConflict } from '../values/retrying.ts'
 import { endOwnEpoch } from './density.ts'
 import { writeReplicationEvent } from './events.ts'
 import { type JournalPosition, positionText } from './position.ts'
@@ -41,7 +41,7 @@ export async function stepDownAsPrimary(
 ): Promise<JournalPosition | undefined> {
   const end = await endOwnEpoch(ports, why, why.successor)
   if (!end) return undefined
-  const ended = await retry({ tries: RECORD_TRIES }, async () => {
+  const ended = await retryOnConflict({ tries: RECORD_TRIES }, async () => {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return ok(end)
@@ -55,8 +55,8 @@ export async function stepDownAsPrimary(
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const roleChange = { from: record.data, to: closed, position: positionText(end), operation, lost }
-    const changes = [replace(record, record, closed), makeRoleEventChange(roleChange, readAt)]
-    return (await ports.store.commit(changes, as)) === 'done' ? ok(end) : CONFLICT
+    const changes = [replaceItem(record, record, closed), makeRoleEventChange(roleChange, readAt)]
+    return (await ports.store.commit(changes, as)) === 'done' ? ok(end) : CONFLICT_RESULT
   })
   if (!ended.ok) throw clusterRecordBusyError()
   return ended.value

@@ -1,7 +1,7 @@
 import type { KeyringTerm } from '../model/term.ts'
 import { findEncryptedFields } from '../storage/encrypted-paths.ts'
 import { termNumberOf } from '../storage/encryption.ts'
-import { specOf } from '../storage/kinds.ts'
+import { itemKindSpec } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { JournalEntry } from './journal-entry.ts'
 
@@ -40,7 +40,7 @@ const isLiving = ({ kind, data }: StoredItem): boolean =>
 function numberOf({ kind, data }: StoredItem): number {
   // A term item is needed by its identity, not by its number.
   if (kind === 'term') return 0
-  const paths = Object.keys(specOf(kind).encrypted ?? {})
+  const paths = Object.keys(itemKindSpec(kind).encrypted ?? {})
   const terms = findEncryptedFields(paths, data).map(({ text }) => termNumberOf(text) ?? 0)
   return Math.max(0, ...terms)
 }

@@ -1,6 +1,6 @@
 import type { Entropy } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
-import { newRevision, toStored } from '../storage/requests.ts'
+import { newRevision, toStoredItem } from '../storage/requests.ts'
 import type { TransactionElement } from './journal.ts'
 
 /**
@@ -21,7 +21,7 @@ export function toTransactionElements<const C extends readonly Change[]>(
     return {
       kind: 'item',
       item: { kind, pk, sk },
-      put: toStored(change, rev),
+      put: toStoredItem(change, rev),
       if: expected === 'absent' ? expected : { rev: expected.rev },
     }
   })

@@ -1,4 +1,4 @@
-import { type Kind, specOf } from '../storage/kinds.ts'
+import { itemKindSpec, type Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { sha256 } from '../values/secret.ts'
 import { generationOfTtl, hasGenerationEnded, isGenerationForgotten } from './generation.ts'
@@ -36,7 +36,7 @@ const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
  */
 export function treeBucketOf(treeId: string, kind: Kind, pk: string, sk: string): TreeBucket {
   const [page = 0, sub = 0] = sha256(`${pk}\n${sk}`)
-  return { pk: `${subtree(treeId, specOf(kind).class)}#${hex(page)}`, sk: hex(sub) }
+  return { pk: `${subtree(treeId, itemKindSpec(kind).class)}#${hex(page)}`, sk: hex(sub) }
 }
 
 /** Returns the prefix of the partition keys of a tree's pages. */

@@ -1,5 +1,5 @@
 import type { ClusterRead, Ports } from '../ports.ts'
-import { put } from '../storage/changes.ts'
+import { putItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 
 /**
@@ -11,7 +11,7 @@ export async function wakePuller(
   cluster: ClusterRead,
 ): Promise<void> {
   // the notice is stored first, because a run that ends releases its lease and then checks for a notice
-  await store.commit([put(key('notice'), { at: clock.now() })], cluster)
+  await store.commit([putItem(key('notice'), { at: clock.now() })], cluster)
   const [lease] = await store.read([key('puller')])
   if (!lease || lease.data.until <= clock.now()) await puller.wake()
 }

@@ -1,6 +1,6 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
-import { openBox, sealBox } from '../storage/box.ts'
-import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
+import { openSealedBox, sealBoxForKey } from '../storage/box.ts'
+import { publicKeyFromRaw, RAW_KEY_BYTES } from '../values/raw-keys.ts'
 import { readActivationClaims } from './activation-token.ts'
 import type { LinkPublicKeys } from './pair.ts'
 import { notAnActivationTokenError } from './refusals.ts'
@@ -47,7 +47,7 @@ const activationProof = (signing: KeyObject, set: string, named: Named): Buffer 
  * @param key raw Ed25519 key, 32 bytes
  */
 export const isActivationProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
-  key.length === RAW_KEY && verify(null, textOf(set, named), publicKey('Ed25519', key), proof)
+  key.length === RAW_KEY_BYTES && verify(null, textOf(set, named), publicKeyFromRaw('Ed25519', key), proof)
 
 /**
  * Returns the question that hands in an activation token, sealed to the key that the token names.
@@ -89,7 +89,7 @@ export function sealActivationRequest(
   const proof = activationProof(signing, set, named)
   const earlierProof = earlier ? activationProof(earlier, set, named) : NOTHING
   const inner = activateMessageForms.question.write({ ...named, proof, earlierProof })
-  const sealed = sealBox(recipient, placeOf(set), Buffer.from(inner).toString('base64'), random)
+  const sealed = sealBoxForKey(recipient, placeOf(set), Buffer.from(inner).toString('base64'), random)
   return { ...EMPTY, format: named.format, sealed }
 }
 
@@ -103,6 +103,6 @@ export function openActivationRequest(
   set: string,
   sealed: string,
 ): ActivateQuestion | undefined {
-  const text = openBox(own, placeOf(set), sealed)
+  const text = openSealedBox(own, placeOf(set), sealed)
   return text === undefined ? undefined : activateMessageForms.question.read(Buffer.from(text, 'base64'))
 }

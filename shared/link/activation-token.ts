@@ -6,10 +6,10 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import { openBox, sealBox } from '../storage/box.ts'
+import { openSealedBox, sealBoxForKey } from '../storage/box.ts'
 import { decodeBase64Url } from '../values/base64.ts'
-import { parseObject } from '../values/json.ts'
-import { RAW_KEY } from '../values/raw-keys.ts'
+import { parseJsonObject } from '../values/json.ts'
+import { RAW_KEY_BYTES } from '../values/raw-keys.ts'
 
 /** The claims of an activation token. Times are epoch seconds. */
 export interface ActivationClaims {
@@ -83,7 +83,7 @@ export function readActivationClaims(token: string): ActivationClaims | undefine
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)
   if (header !== HEADER || more.length > 0 || !json || !decodeStrictly(signature)) return undefined
-  const claims = parseObject(json.toString('utf8'))
+  const claims = parseJsonObject(json.toString('utf8'))
   if (claims?.['type'] !== 'wrapping') return undefined
   const { jti, addr, id, cluster_id: set, primary_key: primaryKey, iat, exp, nbf } = claims
   const { exchange_key: exchangeKey } = claims
@@ -96,7 +96,7 @@ export function readActivationClaims(token: string): ActivationClaims | undefine
 }
 
 const isRawKey = (value: unknown): boolean =>
-  typeof value === 'string' && decodeStrictly(value)?.length === RAW_KEY
+  typeof value === 'string' && decodeStrictly(value)?.length === RAW_KEY_BYTES
 
 const decodeStrictly = (text: string): Buffer | undefined =>
   text === '' || text.includes('=') ? undefined : decodeBase64Url(text)
@@ -111,11 +111,11 @@ export const sealActivationToken = (
   recipient: Uint8Array,
   token: string,
   random: (length: number) => Buffer,
-): string => sealBox(recipient, BOX, token, random)
+): string => sealBoxForKey(recipient, BOX, token, random)
 
 /**
  * Opens a sealed token; undefined when it was not sealed to this key.
  * @param own X25519
  */
 export const openActivationToken = (own: KeyObject, text: string): string | undefined =>
-  openBox(own, BOX, text)
+  openSealedBox(own, BOX, text)

@@ -1,8 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { JournalLineage } from '../journal/position.ts'
 import type { Clock, Entropy } from '../ports.ts'
-import { type AddressRules, memberAddress, memberAddresses } from '../values/member-address.ts'
-import { type Carry, FrontAnswered, type Method } from '../wire/carry.ts'
+import {
+  type AddressRules,
+  normaliseMemberAddress,
+  normaliseMemberAddresses,
+} from '../values/member-address.ts'
+import { type CarryLinkCall, FrontAnswered, type LinkMethod } from '../wire/carry.ts'
 import type { Answer } from '../wire/gen/link_pb.ts'
 import { type LinkCaller, readUnverifiedLinkOutcome, signLinkCall, verifyLinkOutcome } from './envelope.ts'
 import { linkMethodRow, type MethodQuestion, type MethodReply } from './methods.ts'
@@ -19,7 +23,7 @@ export interface LinkEnd {
 }
 
 export interface LinkCallContext {
-  carry: Carry
+  carry: CarryLinkCall
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
   /** the rules for addresses that other clusters send */
@@ -32,7 +36,7 @@ export interface LinkCallContext {
 export const DEFAULT_CALL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
-export type SendLinkCall = <M extends Method>(
+export type SendLinkCall = <M extends LinkMethod>(
   method: M,
   question: MethodQuestion<M>,
   lineage: JournalLineage,
@@ -66,7 +70,7 @@ export function createLinkCallSender(
     if (!outcome) throw describeUnverified(method, answer)
     if (outcome.kind === 'refusal') {
       const { code, text, addresses } = outcome.refusal
-      throw new LinkRefused(code, text, memberAddresses(addresses, rules))
+      throw new LinkRefused(code, text, normaliseMemberAddresses(addresses, rules))
     }
     // `forms` of a method reads the reply of the same method. TypeScript cannot see that through the table.
     const reply = readReply(() => forms.answer.read(outcome.body) as MethodReply<typeof method>)
@@ -83,10 +87,12 @@ function dropUnusableAddresses<T extends object>(reply: T, rules: AddressRules):
   } = reply
   return {
     ...reply,
-    ...(addressed.addresses && { addresses: memberAddresses(addressed.addresses, rules) }),
-    ...(addressed.memberAddresses && { memberAddresses: memberAddresses(addressed.memberAddresses, rules) }),
+    ...(addressed.addresses && { addresses: normaliseMemberAddresses(addressed.addresses, rules) }),
+    ...(addressed.memberAddresses && {
+      memberAddresses: normaliseMemberAddresses(addressed.memberAddresses, rules),
+    }),
     ...(addressed.apiAddress !== undefined && {
-      apiAddress: memberAddress(addressed.apiAddress, rules) ?? '',
+      apiAddress: normaliseMemberAddress(addressed.apiAddress, rules) ?? '',
     }),
   }
 }
@@ -108,7 +114,7 @@ function toLinkSilent(text: string, cause: unknown): LinkSilent {
 /**
  * Returns the error for an unverified answer. Its text includes the answer's text, which may help to find the fault.
  */
-function describeUnverified(method: Method, answer: Answer): LinkSilent {
+function describeUnverified(method: LinkMethod, answer: Answer): LinkSilent {
   const outcome = readUnverifiedLinkOutcome(answer)
   const quote = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
   return answer.signature.length === 0

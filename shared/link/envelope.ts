@@ -1,9 +1,9 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import type { JournalLineage } from '../journal/position.ts'
-import { publicKey } from '../values/raw-keys.ts'
+import { publicKeyFromRaw } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
-import type { Method } from '../wire/carry.ts'
+import type { LinkMethod } from '../wire/carry.ts'
 import {
   type Answer,
   AnswerSchema,
@@ -41,7 +41,7 @@ export const callerKnowsLineage = (
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 const callText = (
-  method: Method,
+  method: LinkMethod,
   envelope: Omit<Envelope, 'signature' | '$typeName'>,
   body: Uint8Array,
 ): Buffer => {
@@ -64,7 +64,7 @@ const callText = (
  * @param time epoch milliseconds, later than that of every earlier call
  */
 export function signLinkCall(
-  method: Method,
+  method: LinkMethod,
   { set, from, lineage }: LinkCaller,
   body: Uint8Array,
   { signing, nonce, time }: { signing: KeyObject; nonce: Buffer; time: number },
@@ -107,10 +107,11 @@ function isWithin(envelope: Envelope): boolean {
  */
 export const isLinkCallSignedBy = (
   key: Uint8Array,
-  method: Method,
+  method: LinkMethod,
   envelope: Envelope,
   body: Uint8Array,
-): boolean => verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
+): boolean =>
+  verify(null, callText(method, envelope, body), publicKeyFromRaw('Ed25519', key), envelope.signature)
 
 /** Returns the milliseconds by which the caller's clock is ahead, according to the signed time. */
 export const clockSkewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
@@ -120,7 +121,7 @@ export type LinkOutcome =
   | { kind: 'body'; body: Uint8Array }
   | { kind: 'refusal'; refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
 
-const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: LinkOutcome): Buffer => {
+const answerText = (method: LinkMethod, nonce: Uint8Array, time: bigint, outcome: LinkOutcome): Buffer => {
   const fields =
     outcome.kind === 'body'
       ? ['body', base64(sha256(outcome.body))]
@@ -133,7 +134,7 @@ const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: Li
  * @param signing absent: this cluster is in no set and has no key, so the caller cannot verify the answer
  */
 export function signLinkAnswer(
-  method: Method,
+  method: LinkMethod,
   nonce: Uint8Array,
   outcome: LinkOutcome,
   { signing, now }: { signing: KeyObject | undefined; now: number },
@@ -153,14 +154,14 @@ export function signLinkAnswer(
 /** Returns the outcome in an answer to the call with this nonce; undefined if the key did not sign it. */
 export function verifyLinkOutcome(
   key: Uint8Array,
-  method: Method,
+  method: LinkMethod,
   nonce: Uint8Array,
   answer: Answer,
 ): LinkOutcome | undefined {
   const outcome = readUnverifiedLinkOutcome(answer)
   if (!outcome || answer.signature.length !== SIGNATURE) return undefined
   const text = answerText(method, nonce, answer.time, outcome)
-  return verify(null, text, publicKey('Ed25519', key), answer.signature) ? outcome : undefined
+  return verify(null, text, publicKeyFromRaw('Ed25519', key), answer.signature) ? outcome : undefined
 }
 
 /** Returns the outcome in an answer without verifying the signature. */

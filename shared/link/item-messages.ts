@@ -1,4 +1,4 @@
-import { type Key, type Kind, specOf } from '../storage/kinds.ts'
+import { itemKindSpec, type Key, type Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { defined } from '../values/defined.ts'
 import {
@@ -32,7 +32,8 @@ const itemsOf = (all: readonly Uint8Array[]): StoredItem[] =>
   all.map(itemOf).filter(item => item !== undefined)
 
 function keyOf({ kind, pk, sk }: { kind: string; pk: string; sk: string }): Key {
-  if (specOf(kind as Kind)?.table !== 'data') throw new Error('items of this kind are not sent over the link')
+  if (itemKindSpec(kind as Kind)?.table !== 'data')
+    throw new Error('items of this kind are not sent over the link')
   return { kind: kind as Kind, pk, sk }
 }
 
@@ -69,7 +70,11 @@ export const scanMessageForms = {
     ({ segment, segments, cursor }): ScanRequest => {
       if (segments < 1 || segments > MOST_SEGMENTS || segment < 0 || segment >= segments)
         throw new Error('no such segment')
-      return defined({ segment, segments, cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined })
+      return defined({
+        segment,
+        segments,
+        cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined,
+      })
     },
   ),
   answer: createMessageForm(

@@ -1,4 +1,4 @@
-import type { Method } from '../wire/carry.ts'
+import type { LinkMethod } from '../wire/carry.ts'
 import type { MessageForm } from './forms.ts'
 import {
   itemsMessageForms,
@@ -84,32 +84,32 @@ export const linkMethods = {
   },
   /** Tells a secondary that there are new entries to fetch. */
   Notify: { forms: notifyMessageForms, by: 'primary', timeoutMs: 2000 },
-} as const satisfies Readonly<Record<Method, LinkMethodRow>>
+} as const satisfies Readonly<Record<LinkMethod, LinkMethodRow>>
 
-export const linkMethodNames = Object.keys(linkMethods) as readonly Method[]
+export const linkMethodNames = Object.keys(linkMethods) as readonly LinkMethod[]
 
 /** Returns the row of a method. */
-export const linkMethodRow = (method: Method): LinkMethodRow => linkMethods[method]
+export const linkMethodRow = (method: LinkMethod): LinkMethodRow => linkMethods[method]
 
 /** The methods with this kind of caller. */
 export type MethodByCaller<By extends LinkMethodRow['by']> = {
-  [M in Method]: (typeof linkMethods)[M]['by'] extends By ? M : never
-}[Method]
+  [M in LinkMethod]: (typeof linkMethods)[M]['by'] extends By ? M : never
+}[LinkMethod]
 
 /** The name of a method as a property name in code. */
-export type MethodPropertyName<M extends Method> = Uncapitalize<M>
+export type MethodPropertyName<M extends LinkMethod> = Uncapitalize<M>
 
 /** The question of a method. */
-export type MethodQuestion<M extends Method> = ReturnType<
+export type MethodQuestion<M extends LinkMethod> = ReturnType<
   (typeof linkMethods)[M]['forms']['question']['read']
 >
-export type MethodReply<M extends Method> = ReturnType<(typeof linkMethods)[M]['forms']['answer']['read']>
+export type MethodReply<M extends LinkMethod> = ReturnType<(typeof linkMethods)[M]['forms']['answer']['read']>
 
 /**
  * Reads the question of a call.
  * @throws LinkRefused when its body is malformed
  */
-export function readMethodQuestion<M extends Method>(method: M, body: Uint8Array): MethodQuestion<M> {
+export function readMethodQuestion<M extends LinkMethod>(method: M, body: Uint8Array): MethodQuestion<M> {
   return readCallBody(method, () => linkMethods[method].forms.question.read(body) as MethodQuestion<M>)
 }
 
@@ -117,7 +117,7 @@ export function readMethodQuestion<M extends Method>(method: M, body: Uint8Array
  * Reads a call's body with `read`.
  * @throws LinkRefused when `read` throws
  */
-export function readCallBody<T>(method: Method, read: () => T): T {
+export function readCallBody<T>(method: LinkMethod, read: () => T): T {
   try {
     return read()
   } catch (error) {

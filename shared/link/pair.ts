@@ -1,6 +1,11 @@
 import { diffieHellman, type KeyObject } from 'node:crypto'
 import { decodeBase64 } from '../values/base64.ts'
-import { privateKey, publicKey, RAW_KEY, rawPublicKey } from '../values/raw-keys.ts'
+import {
+  exportRawPublicKey,
+  privateKeyFromSeed,
+  publicKeyFromRaw,
+  RAW_KEY_BYTES,
+} from '../values/raw-keys.ts'
 
 /** The two private keys of a member of a set. */
 export interface LinkKeyPairs {
@@ -20,7 +25,7 @@ const VERSION = 1
 
 /** Creates a pair as text: base64 of the seeds, signing before exchange. It is a secret. */
 export const generateLinkKeyPairs = (random: (length: number) => Buffer): string =>
-  random(2 * RAW_KEY).toString('base64')
+  random(2 * RAW_KEY_BYTES).toString('base64')
 
 /**
  * Parses the text of a pair.
@@ -28,16 +33,16 @@ export const generateLinkKeyPairs = (random: (length: number) => Buffer): string
  */
 export function parseLinkKeyPairs(text: string): LinkKeyPairs {
   const seeds = Buffer.from(text, 'base64')
-  if (seeds.length !== 2 * RAW_KEY) throw new Error('a link key has 64 bytes')
+  if (seeds.length !== 2 * RAW_KEY_BYTES) throw new Error('a link key has 64 bytes')
   return {
-    signing: privateKey('Ed25519', seeds.subarray(0, RAW_KEY)),
-    exchange: privateKey('X25519', seeds.subarray(RAW_KEY)),
+    signing: privateKeyFromSeed('Ed25519', seeds.subarray(0, RAW_KEY_BYTES)),
+    exchange: privateKeyFromSeed('X25519', seeds.subarray(RAW_KEY_BYTES)),
   }
 }
 
 export const linkPublicKeysOf = ({ signing, exchange }: LinkKeyPairs): LinkPublicKeys => ({
-  signing: rawPublicKey(signing),
-  exchange: rawPublicKey(exchange),
+  signing: exportRawPublicKey(signing),
+  exchange: exportRawPublicKey(exchange),
 })
 
 /** Returns public keys as a secondary shows them: base64 of version, X25519 key, Ed25519 key. */
@@ -47,18 +52,18 @@ export const formatLinkPublicKeys = ({ signing, exchange }: LinkPublicKeys): str
 /** Reports whether a box may be sealed to this key. Some keys, such as one of zeros, would keep nothing secret. */
 export function isExchangeKey(raw: Uint8Array): boolean {
   try {
-    diffieHellman({ privateKey: ANY, publicKey: publicKey('X25519', raw) })
+    diffieHellman({ privateKey: ANY, publicKey: publicKeyFromRaw('X25519', raw) })
     return true
   } catch {
     return false
   }
 }
 
-const ANY = privateKey('X25519', Buffer.alloc(RAW_KEY, 1))
+const ANY = privateKeyFromSeed('X25519', Buffer.alloc(RAW_KEY_BYTES, 1))
 
 /** Parses a text of `formatLinkPublicKeys`; undefined for any other text. */
 export function parseLinkPublicKeys(text: string): LinkPublicKeys | undefined {
   const bytes = decodeBase64(text)
-  if (bytes?.length !== 1 + 2 * RAW_KEY || bytes[0] !== VERSION) return undefined
-  return { exchange: bytes.subarray(1, 1 + RAW_KEY), signing: bytes.subarray(1 + RAW_KEY) }
+  if (bytes?.length !== 1 + 2 * RAW_KEY_BYTES || bytes[0] !== VERSION) return undefined
+  return { exchange: bytes.subarray(1, 1 + RAW_KEY_BYTES), signing: bytes.subarray(1 + RAW_KEY_BYTES) }
 }

@@ -1,6 +1,6 @@
 import { MAX_EPOCH_LEAD } from '../journal/position.ts'
-import { printTime } from '../values/time.ts'
-import type { Method } from '../wire/carry.ts'
+import { formatTime } from '../values/time.ts'
+import type { LinkMethod } from '../wire/carry.ts'
 import { LINK_FORMAT, LinkRefused, type RefusalCode } from './source.ts'
 
 /*
@@ -26,7 +26,7 @@ const FAULTY = 'check that the caller is a cluster of this product, and upgrade 
 export const notALinkCallError = () => refused('invalid_argument', 'this is not a call of the link', FAULTY)
 
 /** @param why what could not be read */
-export const callBodyUnreadableError = (method: Method, why: string) =>
+export const callBodyUnreadableError = (method: LinkMethod, why: string) =>
   refused('invalid_argument', `the body of ${method} cannot be read: ${why}`, FAULTY)
 
 export const clusterUninitialisedError = () =>
@@ -62,7 +62,7 @@ export const clockSkewError = (skew: number, most: number, now: number) => {
   const side = skew > 0 ? 'ahead of' : 'behind'
   return refused(
     'failed_precondition',
-    `the caller's clock is ${Math.round(Math.abs(skew) / 1000)} s ${side} this cluster's, which shows ${printTime(now)}: at most ${most / 1000} s are allowed`,
+    `the caller's clock is ${Math.round(Math.abs(skew) / 1000)} s ${side} this cluster's, which shows ${formatTime(now)}: at most ${most / 1000} s are allowed`,
     'set the clocks right',
   )
 }
@@ -226,7 +226,7 @@ export const tokenOfOtherClusterError = () =>
 
 /** @param at epoch milliseconds */
 export const tokenExpiredError = (at: number) =>
-  refused('permission_denied', `the token expired at ${printTime(at)}`, MAKE_ANOTHER)
+  refused('permission_denied', `the token expired at ${formatTime(at)}`, MAKE_ANOTHER)
 
 export const tokenOfEarlierEpochError = () =>
   refused('permission_denied', 'the token was made before this cluster became primary again', MAKE_ANOTHER)

@@ -7,7 +7,7 @@ import {
   type ServiceImpl,
 } from '@connectrpc/connect'
 import type { EndpointUse } from '../api/endpoint.ts'
-import type { Method } from '../wire/carry.ts'
+import type { LinkMethod } from '../wire/carry.ts'
 import { type Answer, AnswerSchema, type Call, CallSchema, LinkService } from '../wire/gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
 
@@ -23,7 +23,7 @@ export const linkPath = `/${LinkService.typeName}/`
  * Answers a call.
  * @param reachedAt address at which the call arrived
  */
-export type AnswerLinkCall = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
+export type AnswerLinkCall = (method: LinkMethod, call: Call, reachedAt: string) => Promise<Answer>
 
 const codes: Readonly<Record<RefusalCode, Code>> = {
   unauthenticated: Code.Unauthenticated,
@@ -40,9 +40,9 @@ const codes: Readonly<Record<RefusalCode, Code>> = {
 export const createLinkRoutes =
   (answering: AnswerLinkCall) =>
   (router: ConnectRouter): ConnectRouter => {
-    const by = (method: Method) => async (call: Call, context: HandlerContext) =>
+    const by = (method: LinkMethod) => async (call: Call, context: HandlerContext) =>
       throwRefusal(await answering(method, call, new URL(context.url).origin))
-    const all = LinkService.methods.map(({ localName, name }) => [localName, by(name as Method)])
+    const all = LinkService.methods.map(({ localName, name }) => [localName, by(name as LinkMethod)])
     return router.service(LinkService, Object.fromEntries(all) as ServiceImpl<typeof LinkService>)
   }
 

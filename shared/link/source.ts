@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { JournalEntry } from '../journal/journal-entry.ts'
 import type { Epoch, JournalLineage, JournalPosition } from '../journal/position.ts'
 import type { MembershipStatement } from '../model/link.ts'
-import type { Cursor } from '../ports.ts'
+import type { ScanCursor } from '../ports.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 
@@ -128,12 +128,12 @@ export interface ItemsAnswer {
 export interface ScanRequest {
   segment: number
   segments: number
-  cursor?: Cursor | undefined
+  cursor?: ScanCursor | undefined
 }
 
 export interface ScanAnswer {
   items: StoredItem[]
-  next?: Cursor
+  next?: ScanCursor
   frontier: number
 }
 

@@ -1,7 +1,7 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import type { MembershipStatement } from '../model/link.ts'
 import { decodeBase64 } from '../values/base64.ts'
-import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
+import { publicKeyFromRaw, RAW_KEY_BYTES } from '../values/raw-keys.ts'
 
 /** The maximum number of statements in a chain. */
 export const MAX_STATEMENT_CHAIN = 256
@@ -28,7 +28,7 @@ export function isStatementSignedBy(
   const bytes = decodeBase64(signature)
   return (
     bytes !== undefined &&
-    issuer.length === RAW_KEY &&
-    verify(null, textOf(membership), publicKey('Ed25519', issuer), bytes)
+    issuer.length === RAW_KEY_BYTES &&
+    verify(null, textOf(membership), publicKeyFromRaw('Ed25519', issuer), bytes)
   )
 }

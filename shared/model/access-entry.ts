@@ -1,4 +1,4 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /**
  * An entry of the access list: an instance that has logged in.
@@ -8,7 +8,7 @@ export interface AccessEntry {
   /** role of the first login */
   role: string
   /** absent when the role disallows reauthentication */
-  clientNonce?: Encrypted
+  clientNonce?: EncryptedText
   disallowReauthentication: boolean
   /** text from the instance identity document, unchanged */
   pendingTime: string

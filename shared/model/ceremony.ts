@@ -1,4 +1,4 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 import type { RecoveryKey } from './cluster.ts'
 
 /**
@@ -22,7 +22,7 @@ export interface CeremonyAttempt {
   /** verifier of the recovery key whose shares count; if the recovery key changes, the attempt is void */
   recoveryKey: string
   /** `AttemptSecrets` as JSON */
-  secrets: Encrypted
+  secrets: EncryptedText
   /** of a rekeying only */
   rekey?: RekeyParameters
 }
@@ -91,7 +91,7 @@ export interface AttemptWatcher {
   /** nonce of the attempt that it watches; empty: it waits for an attempt to begin */
   nonce: string
   /** the task token with which it is answered */
-  token: Encrypted
+  token: EncryptedText
 }
 
 /** The DR operation token of this DR secondary. It is valid until it is revoked. */

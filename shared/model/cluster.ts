@@ -1,4 +1,4 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /** The role of a cluster in its DR set. @see docs/spec/cluster.md#modes */
 export type ClusterMode = 'disabled' | 'primary' | 'secondary' | 'bootstrapping'
@@ -86,7 +86,7 @@ export interface PrimaryLink {
   primaryAddrs: readonly string[]
   /** Ed25519 public key of the primary, base64; it signs the primary's answers */
   primaryKey: string
-  ownKey: Encrypted
+  ownKey: EncryptedText
   /** PEM certificates that the primary's address is verified with; absent: the default ones */
   ca?: string
 }
@@ -151,7 +151,7 @@ export interface RecoveryKey {
 }
 
 /** Returns the link of a cluster without a primary. */
-export const createEmptyLink = (ownKey: Encrypted): PrimaryLink => ({
+export const createEmptyLink = (ownKey: EncryptedText): PrimaryLink => ({
   secondaryId: '',
   primaryAddr: '',
   primaryAddrs: [],

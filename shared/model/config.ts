@@ -1,15 +1,15 @@
 import type { ClientSettings } from '../auth-method/config/client-settings.ts'
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /**
  * The client configuration of a mount, with its secrets.
  * @see docs/spec/configuration.md#client
  */
 export interface AwsClientConfig extends ClientSettings {
-  secretKey?: Encrypted
+  secretKey?: EncryptedText
   /** the key pair before the last rotation, until its deletion is confirmed */
   previousAccessKey?: string
-  previousSecretKey?: Encrypted
+  previousSecretKey?: EncryptedText
 }
 
 /** A set of metadata fields. `default` follows later changes of the default set; a list does not. */

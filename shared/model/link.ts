@@ -1,4 +1,4 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /**
  * A secondary as its primary knows it, from the creation of its activation token on. Times are epoch milliseconds.
@@ -69,12 +69,12 @@ export interface RevokedCluster {
 
 /** The key that signs activation tokens: P-521, PKCS #8 as base64. */
 export interface ActivationTokenKey {
-  key: Encrypted
+  key: EncryptedText
 }
 
 /** The keys that a secondary made for its next link. The link uses them once a primary has admitted them. */
 export interface PendingLinkKey {
-  pair: Encrypted
+  pair: EncryptedText
   /** epoch milliseconds */
   createdAt: number
 }

@@ -1,4 +1,4 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 import type { MadeKeyring } from './cluster.ts'
 import type { MembershipStatement } from './link.ts'
 
@@ -40,7 +40,7 @@ export interface WaitingExecution {
   /** epoch milliseconds at which it stops waiting */
   until: number
   /** the task token with which it is answered, encrypted as the field `token` */
-  token: Encrypted
+  token: EncryptedText
   /** its input; the request's own parameters take precedence */
   options: Readonly<Record<string, unknown>>
 }
@@ -70,7 +70,7 @@ export interface ReindexInput {
 /** The parameters with which an administrator makes this cluster a secondary. */
 export interface ActivationInput {
   /** encrypted as the field `token` of the operation; absent after it was used */
-  token?: Encrypted
+  token?: EncryptedText
   /** address of the primary, instead of the address in the token; empty: the one in the token */
   primaryApiAddr: string
   /** address of this cluster; absent: the one in the deployment's settings */
@@ -171,7 +171,7 @@ export interface PendingPrimaryLink {
   memberAddresses: readonly string[]
   primaryKey: string
   /** encrypted with the keyring below, for the cluster record */
-  ownKey: Encrypted
+  ownKey: EncryptedText
   /** the set's keyring under this cluster's own KMS key */
   keyring: MadeKeyring
   /** the primary's statement about this cluster's membership */

@@ -1,6 +1,6 @@
 import type { RoleBindings } from '../auth-method/roles/bindings.ts'
 import type { TokenParameters } from '../tokens/terms.ts'
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /**
  * A role: who may log in, and the parameters of the token.
@@ -19,7 +19,7 @@ export interface Role {
   /** UUID; new when a role is deleted and created again */
   roleId: string
   /** the key that authenticates the role's tags: the bytes of a UUID's text */
-  hmacKey: Encrypted
+  hmacKey: EncryptedText
   /** key of the instance tag that contains a role tag; empty: none */
   roleTag: string
   allowInstanceMigration: boolean

@@ -1,4 +1,4 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /**
  * A term of the set's keyring, identified by a hash of its key. Times are epoch milliseconds.
@@ -12,7 +12,7 @@ export interface KeyringTerm {
   number: number
   since: number
   /** a text that only the term's key decrypts */
-  probe: Encrypted
+  probe: EncryptedText
   /** the clusters whose signatures its batch tokens may bear; each batch token bears one of them */
   signers: readonly TokenSigner[]
   /** when all its batch tokens ended, whatever their own expiry; absent: they count */

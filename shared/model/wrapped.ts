@@ -1,10 +1,10 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /** A response that waits for the holder of its wrapping token. */
 export interface WrappedResponse {
   /** SHA-256 of the wrapping token */
   hash: string
-  response: Encrypted
+  response: EncryptedText
   creationPath: string
   /** accessor of the mount that answered, if any */
   mount?: string

@@ -34,9 +34,9 @@ import {
 } from '../model/mount.ts'
 import type { Item } from '../storage/kinds.ts'
 import { isObject } from '../values/json.ts'
-import { NAME } from '../values/names.ts'
+import { NAME_PATTERN } from '../values/names.ts'
 import { sha256 } from '../values/secret.ts'
-import { newMount, storeMounts } from './store.ts'
+import { createMount, storeMounts } from './store.ts'
 
 /** A duration field for lease TTLs. Command lines always send it; an empty text means no change. */
 function lease(doc: string): ParameterField<number> {
@@ -57,7 +57,7 @@ const WITHOUT_EFFECT = ['passthrough_request_headers', 'allowed_response_headers
 
 const plugin = 'Not supported: there are no plugins'
 
-export const tuneFields = {
+export const tuneMountFields = {
   default_lease_ttl: lease('Default lifetime of tokens; 0 or `system`: 768h; empty: no change'),
   max_lease_ttl: lease('Maximum lifetime of tokens; 0 or `system`: 768h; empty: no change'),
   token_type: text(`One of ${mountTokenTypes.join(', ')}`, { counts: type => type || 'default-service' }),
@@ -75,7 +75,7 @@ export const tuneFields = {
   trim_request_trailing_slashes: unsupportedField('Not supported'),
 }
 
-export const enableFields = {
+export const enableMountFields = {
   type: text(`One of ${authMethodTypes.join(', ')}`, { required: true }),
   description: text('Description for administrators'),
   config: anyField('Tuning settings of the mount'),
@@ -99,19 +99,19 @@ function pathOf(call: Call): string {
       'the path names no mount; use GET sys/auth, without a trailing slash, to list all mounts',
     )
   if (path.includes('/')) throw invalidRequestError('the path of a mount must be one segment, without "/"')
-  if (!NAME.test(path))
+  if (!NAME_PATTERN.test(path))
     throw invalidRequestError('the path of a mount may hold letters, digits, "_", "-" and "."')
   return path
 }
 
 /** Handles POST sys/auth/:path: enables the auth method at another path. */
-export function enableMount(call: Call<typeof enableFields>): CallOutcome {
+export function enableMount(call: Call<typeof enableMountFields>): CallOutcome {
   const table = tableOf(call)
   const path = pathOf(call)
   if (findMountByPath(table.data, path)) throw invalidRequestError(`path is already in use at ${path}/`)
   const type = authMethodTypes.find(one => one === call.parameters.type)
   if (!type) throw invalidRequestError(`type must be one of ${authMethodTypes.join(', ')}`)
-  const blank = newMount(
+  const blank = createMount(
     { path, type, description: call.parameters.description ?? '' },
     call.ports.entropy.uuid(),
   )
@@ -121,21 +121,21 @@ export function enableMount(call: Call<typeof enableFields>): CallOutcome {
     storeMounts(table, next),
     noContentAnswer([
       ...effectWarnings(parameters),
-      ...(unknown.length > 0 ? [unknownFieldsWarning(unknown, tuneFields, 'config.')] : []),
+      ...(unknown.length > 0 ? [unknownFieldsWarning(unknown, tuneMountFields, 'config.')] : []),
     ]),
   )
 }
 
 /** Returns a warning for each setting that is stored without effect. */
-const effectWarnings = (given: SuppliedParameters<typeof tuneFields>): string[] =>
+const effectWarnings = (given: SuppliedParameters<typeof tuneMountFields>): string[] =>
   WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is stored, but has no effect`)
 
 /** Reads the tuning settings inside an enable request, like those of a tune request. */
-function tuningIn(config: unknown): ParsedParameters<typeof tuneFields> {
+function tuningIn(config: unknown): ParsedParameters<typeof tuneMountFields> {
   if (config === undefined || config === null) return { parameters: {}, unknown: [] }
   if (!isObject(config)) throw invalidRequestError('config must be an object')
   try {
-    return readParameterFields(tuneFields, config)
+    return readParameterFields(tuneMountFields, config)
   } catch (error) {
     throw error instanceof ParameterError ? invalidRequestError(error.message) : error
   }
@@ -144,7 +144,7 @@ function tuningIn(config: unknown): ParsedParameters<typeof tuneFields> {
 /** The fields that contain tokens in requests and responses of the token store. */
 const TOKENS = ['token', 'id']
 
-function tuned(mount: Mount, given: SuppliedParameters<typeof tuneFields>): Mount {
+function tuned(mount: Mount, given: SuppliedParameters<typeof tuneMountFields>): Mount {
   const shown = [...(given.audit_non_hmac_request_keys ?? []), ...(given.audit_non_hmac_response_keys ?? [])]
   if (mount.type === 'token' && shown.some(name => TOKENS.includes(name)))
     throw invalidRequestError(
@@ -206,7 +206,7 @@ export function disableMount(call: Call): CallOutcome {
 }
 
 /** Handles POST sys/auth/:path/tune. */
-export function tuneMount(call: Call<typeof tuneFields>): CallOutcome {
+export function tuneMount(call: Call<typeof tuneMountFields>): CallOutcome {
   const table = tableOf(call)
   const mount = found(table.data, pathOf(call))
   const next = tuned(mount, call.parameters)
@@ -218,7 +218,7 @@ export function tuneMount(call: Call<typeof tuneFields>): CallOutcome {
 }
 
 /** Handles GET sys/auth/:path/tune. */
-export const readTuning = (call: Call): CallOutcome =>
+export const readMountTuning = (call: Call): CallOutcome =>
   answer(dataAnswer(tuningAnswer(found(tableOf(call).data, pathOf(call)))))
 
 /** Handles GET sys/auth: returns all mounts by path. */
@@ -229,7 +229,7 @@ export const listMounts = (call: Call): CallOutcome =>
  * Handles GET sys/mounts: returns the built-in engines, which clients expect next to the auth methods. Their UUIDs are derived from the
  * token store's, which is as old as the cluster.
  */
-export const listEngines = (call: Call): CallOutcome =>
+export const listSecretEngines = (call: Call): CallOutcome =>
   answer(enginesAnswer(findMountByPath(tableOf(call).data, 'token')?.uuid ?? '', pluginOf(call)))
 
 const engines = {
@@ -319,7 +319,7 @@ const keptOf = ({ options }: Mount): Record<string, unknown> =>
   )
 
 /** Handles GET sys/internal/ui/mounts: returns the mounts that everyone may see. (CVE-2020-25594) */
-export function visibleMounts(call: Call): CallOutcome {
+export function listVisibleMounts(call: Call): CallOutcome {
   const shown = call.mounts.mounts.filter(mount => mount.options['listing_visibility'] === 'unauth')
   const auth = Object.fromEntries(
     shown.map(({ path, type, description }) => [`${path}/`, { type, description, options: {} }]),

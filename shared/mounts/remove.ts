@@ -5,17 +5,17 @@ import { type ScanPlace, scanAllItems, scanStartPlace } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
 import { accessorOfToken } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
-import { remove } from '../storage/changes.ts'
+import { removeItem } from '../storage/changes.ts'
 import {
   type Item,
+  itemPartitions,
   type Key,
   type Kind,
-  type KindGoingWith,
+  type KindDeletedWith,
   key,
-  kindsGoingWith,
-  partitions,
+  kindsDeletedWith,
 } from '../storage/kinds.ts'
-import { sweepDescendants } from '../tokens/descendants.ts'
+import { revokeDescendants } from '../tokens/descendants.ts'
 import { bounds } from '../values/bounds.ts'
 import { storeMounts } from './store.ts'
 
@@ -23,7 +23,7 @@ import { storeMounts } from './store.ts'
 const pointersTo = {
   entity: alias => key('entity', alias.entityId),
   'alias-id': alias => key('alias-id', alias.aliasId),
-} satisfies { [K in KindGoingWith<'alias'>]: (alias: Alias) => Key<K> }
+} satisfies { [K in KindDeletedWith<'alias'>]: (alias: Alias) => Key<K> }
 
 const PAGE = 100
 /** Number of logins removed between two checks of the remaining time. */
@@ -38,14 +38,14 @@ const PART = 20
  * @throws if something could not be removed, so that the job is retried, at last by the hourly run
  * @see docs/spec/mounts.md#disabling
  */
-export async function removeMount(
+export async function removeMountData(
   run: JobRun,
   { mount, at, found = 0, began = run.ports.clock.now() }: Removal,
 ): Promise<JobResult> {
-  for (const kind of kindsGoingWith('mount'))
+  for (const kind of kindsDeletedWith('mount'))
     if (!(await emptyPartition(run, kind, mount))) return { again: { mount } }
   let logins = found
-  const left = await scanAllItems(run, kindsGoingWith('login'), at ?? scanStartPlace, async items => {
+  const left = await scanAllItems(run, kindsDeletedWith('login'), at ?? scanStartPlace, async items => {
     const own = items.filter(item => item.data.mount === mount)
     logins += own.length
     return removeLogins(run, own)
@@ -66,7 +66,10 @@ interface Removal {
 }
 
 /** Removes logins. @returns false if no time is left */
-async function removeLogins(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<boolean> {
+async function removeLogins(
+  run: JobRun,
+  logins: readonly Item<KindDeletedWith<'login'>>[],
+): Promise<boolean> {
   for (let at = 0; at < logins.length; at += PART) {
     const part = logins.slice(at, at + PART)
     await removeChildren(run, part)
@@ -74,7 +77,7 @@ async function removeLogins(run: JobRun, logins: readonly Item<KindGoingWith<'lo
       hasTimeLeft(run) &&
       (await commitRemovals(
         run,
-        part.map(item => [remove(item)]),
+        part.map(item => [removeItem(item)]),
       ))
     if (!removed) return false
   }
@@ -82,11 +85,11 @@ async function removeLogins(run: JobRun, logins: readonly Item<KindGoingWith<'lo
 }
 
 /** Removes the descendants of tokens before the tokens, because without the token nothing leads to them. */
-async function removeChildren(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<void> {
+async function removeChildren(run: JobRun, logins: readonly Item<KindDeletedWith<'login'>>[]): Promise<void> {
   const cluster = () => serving(run)
   const tokens = logins.filter(item => item.kind === 'token')
   const { failed } = await processEach(tokens, async ({ data }) => {
-    await sweepDescendants(accessorOfToken(data), run.ports, cluster, run.deadline, 'dead')
+    await revokeDescendants(accessorOfToken(data), run.ports, cluster, run.deadline, 'dead')
     return true
   })
   if (failed > 0) throw notRemoved(failed)
@@ -116,13 +119,13 @@ async function serving(run: JobRun): Promise<ClusterRead> {
 }
 
 /** Removes the mount's items of a kind. @returns false if no time is left */
-async function emptyPartition(run: JobRun, kind: KindGoingWith<'mount'>, mount: string): Promise<boolean> {
-  for (const pk of partitions(kind, mount).pks) {
+async function emptyPartition(run: JobRun, kind: KindDeletedWith<'mount'>, mount: string): Promise<boolean> {
+  for (const pk of itemPartitions(kind, mount).pks) {
     for (let more = true; more; ) {
       const page = await run.ports.store.list<Kind>({ kind, pks: [pk] }, { limit: PAGE })
       const removed = await commitRemovals(
         run,
-        page.map(item => withPointers(item).map(remove)),
+        page.map(item => withPointers(item).map(removeItem)),
       )
       if (!removed || !hasTimeLeft(run)) return false
       more = page.length === PAGE

@@ -1,5 +1,5 @@
 import type { Mount, MountTable, MountType } from '../model/mount.ts'
-import { type Change, put, replace } from '../storage/changes.ts'
+import { type Change, putItem, replaceItem } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
 /**
@@ -7,12 +7,12 @@ import { type Item, key } from '../storage/kinds.ts'
  * @param read the table as read; undefined: it must not exist
  */
 export const storeMounts = (read: Item<'mounts'> | undefined, next: MountTable): Change[] => [
-  replace(key('mounts'), read, next),
-  put(key('mounts-revision'), {}),
+  replaceItem(key('mounts'), read, next),
+  putItem(key('mounts-revision'), {}),
 ]
 
 /** Builds a mount with default settings. Its accessor is new, so items of an earlier mount at the same path stay separate. */
-export const newMount = (
+export const createMount = (
   { path, type, description }: { path: string; type: MountType; description: string },
   uuid: string,
 ): Mount => ({

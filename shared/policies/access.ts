@@ -2,8 +2,8 @@ import { lowerPathSegment, type PathSpelling, pathSpellingOf } from '../api/para
 import type { Acl } from '../model/acl.ts'
 import type { Capability, PolicyRule } from '../model/policy.ts'
 import { lowerAscii } from '../values/names.ts'
-import { mergedParameters, type Parameter, parametersPass } from './parameters.ts'
-import { covering, type Lookup } from './tree.ts'
+import { mergeParameterRules, parametersPassRule, type RequestParameter } from './parameters.ts'
+import { findCoveringRules, type RuleLookup } from './tree.ts'
 
 /** One access that a caller requests. */
 export interface AccessRequest {
@@ -12,16 +12,16 @@ export interface AccessRequest {
   capability: Capability
   sudo?: boolean
   /** body parameters; absent if the rule's parameter constraints do not apply */
-  parameters?: readonly Parameter[]
+  parameters?: readonly RequestParameter[]
   /** TTL of the requested response wrapping, seconds */
   wrapTtl?: number
 }
 
 /** Rights that permit nothing. */
-export const noAccess: Acl = { root: false, rules: [] }
+export const noAccessAcl: Acl = { root: false, rules: [] }
 
 /** Merges the rules of several policies. Rules with the same path add up, and `deny` wins. */
-export const uniteRules = (policies: readonly (readonly PolicyRule[])[]): readonly PolicyRule[] =>
+export const unitePolicyRules = (policies: readonly (readonly PolicyRule[])[]): readonly PolicyRule[] =>
   united(policies.flat(), rule => rule.path)
 
 /** Merges the rules whose paths map to the same text. */
@@ -36,8 +36,8 @@ function merged(path: string, rules: readonly PolicyRule[]): PolicyRule {
   return {
     path,
     capabilities: capabilities.has('deny') ? new Set(['deny']) : capabilities,
-    allowed: mergedParameters(rules.map(rule => rule.allowed)),
-    denied: mergedParameters(rules.map(rule => rule.denied)),
+    allowed: mergeParameterRules(rules.map(rule => rule.allowed)),
+    denied: mergeParameterRules(rules.map(rule => rule.denied)),
     required: [...new Set(rules.flatMap(rule => rule.required))],
     minWrapping: least(rules.map(rule => rule.minWrapping)),
     maxWrapping: least(rules.map(rule => rule.maxWrapping)),
@@ -49,7 +49,7 @@ const least = (bounds: readonly number[]): number =>
   bounds.filter(bound => bound > 0).reduce((a, b) => (a > 0 && a < b ? a : b), 0)
 
 /** Reports whether the rights permit an access. @see docs/spec/policies.md#which-rule-decides */
-export function permits(access: Acl, attempt: AccessRequest): boolean {
+export function permitsRequest(access: Acl, attempt: AccessRequest): boolean {
   if (access.root) return true
   const govern = attempt.capability === 'list' ? governingList : governing
   const rule = govern(access.rules, attempt.path)
@@ -59,7 +59,7 @@ export function permits(access: Acl, attempt: AccessRequest): boolean {
 }
 
 /** Returns the sorted capabilities on a path, as they are enforced; `["deny"]` if there are none. */
-export function capabilitiesOn(access: Acl, path: string): Capability[] {
+export function capabilitiesOnPath(access: Acl, path: string): Capability[] {
   if (access.root) return ['root' as Capability]
   const others = governing(access.rules, path)?.capabilities ?? []
   const listing = governingList(access.rules, path)?.capabilities
@@ -112,12 +112,12 @@ const covers = (rules: readonly PolicyRule[], { path }: PolicyRule): boolean =>
  */
 function rulesAbout(
   rules: readonly PolicyRule[],
-  paths: readonly Lookup[],
+  paths: readonly RuleLookup[],
   spelling: Omit<PathSpelling, 'path'>,
 ): PolicyRule[] {
-  const among = (some: readonly PolicyRule[], lookups: readonly Lookup[]) =>
+  const among = (some: readonly PolicyRule[], lookups: readonly RuleLookup[]) =>
     coinciding(
-      lookups.flatMap(one => covering(some, one)),
+      lookups.flatMap(one => findCoveringRules(some, one)),
       spelling,
     )
   const typed = among(rules, paths)
@@ -174,7 +174,7 @@ function yields(a: string, b: string): boolean {
 const CHECKED: readonly Capability[] = ['create', 'update', 'patch']
 
 const parametersAllowed = (rule: PolicyRule, { capability, parameters }: AccessRequest): boolean =>
-  !parameters || !CHECKED.includes(capability) || parametersPass(rule, parameters)
+  !parameters || !CHECKED.includes(capability) || parametersPassRule(rule, parameters)
 
 const wrappingPasses = ({ minWrapping, maxWrapping }: PolicyRule, ttl: number): boolean =>
   (minWrapping === 0 || ttl >= minWrapping) && (maxWrapping === 0 || (ttl > 0 && ttl <= maxWrapping))

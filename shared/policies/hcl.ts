@@ -1,12 +1,12 @@
-import { setMember } from '../values/defined.ts'
-import { isExact } from '../values/number.ts'
+import { setOwnMember } from '../values/defined.ts'
+import { isExactNumber } from '../values/number.ts'
 
 /**
  * A block of HCL. The parser supports the subset of HCL that policies use: attributes (`key = value`), blocks with at most one label
  * (`path "a/*" { … }`), strings, here-documents, numbers, booleans, lists, objects, and three styles of comments. It supports neither
  * interpolation nor expressions. Tests compare its results with another implementation.
  */
-export interface Block {
+export interface HclBlock {
   type: string
   label?: string
   body: HclBody
@@ -14,11 +14,11 @@ export interface Block {
 
 export interface HclBody {
   attributes: Record<string, unknown>
-  blocks: Block[]
+  blocks: HclBlock[]
 }
 
 /** A syntax error. The message names the line and never quotes the text. */
-export class HclFault extends Error {}
+export class HclSyntaxError extends Error {}
 
 const DEEPEST = 16
 const SPACE = /(?:[ \t\r\n]+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/y
@@ -32,8 +32,8 @@ interface Reader {
   at: number
 }
 
-/** Parses HCL. @throws HclFault */
-export function readHcl(text: string): HclBody {
+/** Parses HCL. @throws HclSyntaxError */
+export function parseHcl(text: string): HclBody {
   const reader = { text, at: 0 }
   const body = readBody(reader, 0)
   if (reader.at < text.length) fault(reader, 'unexpected character')
@@ -42,7 +42,7 @@ export function readHcl(text: string): HclBody {
 
 const fault = (reader: Reader, what: string): never => {
   const line = reader.text.slice(0, reader.at).split('\n').length
-  throw new HclFault(`line ${line}: ${what}`)
+  throw new HclSyntaxError(`line ${line}: ${what}`)
 }
 
 function readBody(reader: Reader, depth: number): HclBody {
@@ -57,7 +57,7 @@ function readBody(reader: Reader, depth: number): HclBody {
   return body
 }
 
-function readBlock(reader: Reader, type: string, depth: number): Block {
+function readBlock(reader: Reader, type: string, depth: number): HclBlock {
   const label = looksAt(reader, '"') ? readString(reader) : undefined
   skip(reader)
   if (!accept(reader, '{')) fault(reader, 'expected "=" or "{"')
@@ -75,7 +75,8 @@ function readValue(reader: Reader, depth: number): unknown {
   const heredoc = take(reader, HEREDOC)
   if (heredoc) return readHeredoc(reader, heredoc[2] ?? '', heredoc[1] === '-')
   const number = take(reader, NUMBER)
-  if (number) return isExact(number[0]) ? Number(number[0]) : fault(reader, 'a number would lose digits')
+  if (number)
+    return isExactNumber(number[0]) ? Number(number[0]) : fault(reader, 'a number would lose digits')
   const name = take(reader, IDENTIFIER)?.[0]
   if (name === 'true' || name === 'false') return name === 'true'
   return fault(reader, 'expected a value')
@@ -158,7 +159,7 @@ function unindent(lines: string[], indented: boolean): string[] {
 
 function setOnce(reader: Reader, target: Record<string, unknown>, name: string, value: unknown): void {
   if (Object.hasOwn(target, name)) fault(reader, 'an argument is given twice')
-  setMember(target, name, value)
+  setOwnMember(target, name, value)
 }
 
 const word = (reader: Reader): string => take(reader, IDENTIFIER)?.[0] ?? fault(reader, 'expected a name')

@@ -1,9 +1,9 @@
 import type { Acl } from '../model/acl.ts'
 import type { PolicyRule } from '../model/policy.ts'
 import type { Item } from '../storage/kinds.ts'
-import { uniteRules } from './access.ts'
+import { unitePolicyRules } from './access.ts'
 import { builtInPolicies } from './builtin.ts'
-import { ROOT } from './names.ts'
+import { ROOT_POLICY_NAME } from './names.ts'
 import { parsePolicy } from './parse.ts'
 
 interface Parsed {
@@ -47,16 +47,16 @@ const rulesOf = (text: string): Parsed =>
 const unitedOf = (policies: readonly Parsed[]): readonly PolicyRule[] =>
   united(
     policies.map(({ number }) => number).join(),
-    () => uniteRules(policies.map(one => one.rules)),
+    () => unitePolicyRules(policies.map(one => one.rules)),
     rules => rules.length,
   )
 
 /** Builds the caller's rights from its policy names and their stored texts. Unknown names permit nothing. */
-export function compileAccess(
-  names: readonly string[],
-  stored: readonly (Item<'policy'> | undefined)[],
-): Acl {
+export function compileAcl(names: readonly string[], stored: readonly (Item<'policy'> | undefined)[]): Acl {
   const written = new Map(stored.flatMap(item => (item ? [[item.sk, item.data.text]] : [])))
   const found = names.map(name => written.get(name) ?? builtInPolicies.get(name) ?? '')
-  return { root: names.includes(ROOT), rules: unitedOf(found.filter(text => text !== '').map(rulesOf)) }
+  return {
+    root: names.includes(ROOT_POLICY_NAME),
+    rules: unitedOf(found.filter(text => text !== '').map(rulesOf)),
+  }
 }

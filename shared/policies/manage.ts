@@ -11,12 +11,12 @@ import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { type listFields, readPageParameters, selectPage } from '../api/listing.ts'
 import { deleteSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
-import { replace } from '../storage/changes.ts'
-import { partitions } from '../storage/kinds.ts'
+import { replaceItem } from '../storage/changes.ts'
+import { itemPartitions } from '../storage/kinds.ts'
 import { readBase64 } from '../values/base64.ts'
 import { builtInPolicies } from './builtin.ts'
-import { DEFAULT, isPolicyName, POLICY_NAMES, ROOT } from './names.ts'
-import { PolicyFault, parsePolicy } from './parse.ts'
+import { DEFAULT_POLICY_NAME, isPolicyName, POLICY_NAMES_TEXT, ROOT_POLICY_NAME } from './names.ts'
+import { PolicySyntaxError, parsePolicy } from './parse.ts'
 
 export const policyFields = {
   policy: text('The policy in HCL or JSON, also as base64', { counts: plainText }),
@@ -28,20 +28,20 @@ const nameOf = (call: Call): string => subjectKeyOf(call, 'policy').sk
 /** Handles POST sys/policies/acl/:policy_name and sys/policy/:policy_name. The text is stored as written. */
 export function writePolicy(call: Call<typeof policyFields>): CallOutcome {
   const name = nameOf(call)
-  if (name === ROOT) throw invalidRequestError('the policy root cannot be changed')
-  if (!isPolicyName(name)) throw invalidRequestError(POLICY_NAMES)
+  if (name === ROOT_POLICY_NAME) throw invalidRequestError('the policy root cannot be changed')
+  if (!isPolicyName(name)) throw invalidRequestError(POLICY_NAMES_TEXT)
   const given = call.parameters.policy ?? call.parameters.rules ?? ''
   if (given.trim() === '') throw invalidRequestError('policy is required')
   const written = plainText(given)
   try {
     parsePolicy(written)
   } catch (error) {
-    throw error instanceof PolicyFault
+    throw error instanceof PolicySyntaxError
       ? invalidRequestError(`failed to parse policy: ${error.message}`)
       : error
   }
   return answerAfterChanges([
-    replace(subjectKeyOf(call, 'policy'), subjectOf(call, 'policy'), { text: written }),
+    replaceItem(subjectKeyOf(call, 'policy'), subjectOf(call, 'policy'), { text: written }),
   ])
 }
 
@@ -63,18 +63,19 @@ export const readPolicy = (call: Call): CallOutcome =>
   answer(dataAnswer({ name: nameOf(call), policy: textOf(call) }))
 
 /** Handles GET sys/policy/:policy_name, the older path. */
-export const readRules = (call: Call): CallOutcome =>
+export const readPolicyRules = (call: Call): CallOutcome =>
   answer(dataAnswer({ name: nameOf(call), rules: textOf(call) }))
 
 export function deletePolicy(call: Call): CallOutcome {
   const name = nameOf(call)
-  if (name === ROOT || name === DEFAULT) throw invalidRequestError(`the policy ${name} cannot be deleted`)
+  if (name === ROOT_POLICY_NAME || name === DEFAULT_POLICY_NAME)
+    throw invalidRequestError(`the policy ${name} cannot be deleted`)
   return deleteSubject(call)
 }
 
 async function namesOf(call: Call<typeof listFields>): Promise<string[]> {
   const page = readPageParameters(call.parameters)
-  const stored = await call.ports.store.list(partitions('policy'), page)
+  const stored = await call.ports.store.list(itemPartitions('policy'), page)
   return selectPage([...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])], page)
 }
 
@@ -83,7 +84,7 @@ export const listPolicies = async (call: Call<typeof listFields>): Promise<CallO
   answer(keyListAnswer(await namesOf(call)))
 
 /** Handles GET sys/policy, the older path. Its response contains the names twice. */
-export async function listRules(call: Call<typeof listFields>): Promise<CallOutcome> {
+export async function listPolicyRules(call: Call<typeof listFields>): Promise<CallOutcome> {
   const names = await namesOf(call)
   return answer(dataAnswer({ keys: names, policies: names }))
 }

@@ -1,24 +1,24 @@
-import { lowerAscii, sortedSet } from '../values/names.ts'
+import { lowerAscii, toSortedSet } from '../values/names.ts'
 
-export const ROOT = 'root'
-export const DEFAULT = 'default'
+export const ROOT_POLICY_NAME = 'root'
+export const DEFAULT_POLICY_NAME = 'default'
 
 /** Normalises policy names for comparison: trimmed, lower case, unique and sorted. */
-export const policySet = (names: readonly string[]): string[] =>
-  sortedSet(names.map(name => lowerAscii(name.trim())))
+export const normalisePolicySet = (names: readonly string[]): string[] =>
+  toSortedSet(names.map(name => lowerAscii(name.trim())))
 
 /**
  * Normalises policy names: trimmed, lower case, unique and sorted; `root` replaces all others. Policy names must be sanitised before
  * they are compared. @see docs/spec/policies.md#names
  */
 export function sanitisePolicies(names: readonly string[]): string[] {
-  const clean = policySet(names)
-  return clean.includes(ROOT) ? [ROOT] : clean
+  const clean = normalisePolicySet(names)
+  return clean.includes(ROOT_POLICY_NAME) ? [ROOT_POLICY_NAME] : clean
 }
 
 /** Returns the policies of a token: the given ones, and `default` unless it is suppressed. */
-export const withDefault = (names: readonly string[], suppressed: boolean): string[] =>
-  sanitisePolicies(suppressed ? names : [...names, DEFAULT])
+export const addDefaultPolicy = (names: readonly string[], suppressed: boolean): string[] =>
+  sanitisePolicies(suppressed ? names : [...names, DEFAULT_POLICY_NAME])
 
 const VISIBLE = '[\\x21-\\x2b\\x2d-\\x39\\x3b-\\x7e]'
 const POLICY_NAME = new RegExp(`^${VISIBLE}+(?: +${VISIBLE}+)*$`)
@@ -27,5 +27,5 @@ const POLICY_NAME = new RegExp(`^${VISIBLE}+(?: +${VISIBLE}+)*$`)
 export const isPolicyName = (name: string): boolean => POLICY_NAME.test(name)
 
 /** Describes valid policy names. */
-export const POLICY_NAMES =
+export const POLICY_NAMES_TEXT =
   'a policy name may hold visible ASCII characters other than ":" and ",", and blanks inside'

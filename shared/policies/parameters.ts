@@ -3,7 +3,7 @@ import type { ParameterRules, PolicyRule } from '../model/policy.ts'
 import { isObject } from '../values/json.ts'
 
 /** A parameter of a request. */
-export interface Parameter {
+export interface RequestParameter {
   /** all names of the parameter: the sent one, current and old ones */
   names: readonly string[]
   /** as sent */
@@ -13,14 +13,14 @@ export interface Parameter {
 }
 
 /** Reports whether a rule permits the parameters of a write. */
-export function parametersPass(rule: PolicyRule, parameters: readonly Parameter[]): boolean {
+export function parametersPassRule(rule: PolicyRule, parameters: readonly RequestParameter[]): boolean {
   // field names are case-sensitive, so a name in capitals does not satisfy a required parameter
   if (rule.required.some(name => !parameters.some(({ names }) => names.includes(name)))) return false
   if (parameters.length > 0 && Object.hasOwn(rule.denied, '*')) return false
   return parameters.every(parameter => passes(rule, parameter))
 }
 
-function passes(rule: PolicyRule, parameter: Parameter): boolean {
+function passes(rule: PolicyRule, parameter: RequestParameter): boolean {
   const { names, read } = parameter
   const [denied, allowed] = [entriesFor(rule.denied, names), entriesFor(rule.allowed, names)]
   const open = Object.keys(rule.allowed).length === 0 || Object.hasOwn(rule.allowed, '*')
@@ -56,7 +56,7 @@ interface Value {
   empty: boolean
 }
 
-function stored({ value: raw, read }: Parameter): Value | undefined {
+function stored({ value: raw, read }: RequestParameter): Value | undefined {
   const found = attempt(read, raw)
   if (!found) return undefined
   const { whole } = found
@@ -73,7 +73,7 @@ interface Entry {
   unread?: true
 }
 
-function entryOf(raw: unknown, read: Parameter['read']): Entry {
+function entryOf(raw: unknown, read: RequestParameter['read']): Entry {
   const found = attempt(read, raw)
   const empty = isEmpty(raw) || (found !== undefined && isEmpty(found.whole))
   if (typeof raw === 'object') return found ? { empty, whole: found.whole } : { empty }
@@ -84,7 +84,7 @@ function entryOf(raw: unknown, read: Parameter['read']): Entry {
   return whole.length > 1 ? { empty, whole } : { empty, item: whole[0] }
 }
 
-function attempt(read: Parameter['read'], raw: unknown): { whole: unknown } | undefined {
+function attempt(read: RequestParameter['read'], raw: unknown): { whole: unknown } | undefined {
   try {
     const whole = read(raw)
     return { whole: Array.isArray(whole) ? [...new Set(whole)] : whole }
@@ -132,7 +132,7 @@ function globs(pattern: string, value: string): boolean {
 }
 
 /** Merges the parameter constraints of several policies. Their values add up. */
-export function mergedParameters(all: readonly ParameterRules[]): ParameterRules {
+export function mergeParameterRules(all: readonly ParameterRules[]): ParameterRules {
   const values = new Map<string, unknown[]>()
   const open = new Set<string>()
   for (const [name, given] of all.flatMap(rules => Object.entries(rules))) {

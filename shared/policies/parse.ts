@@ -1,13 +1,13 @@
 import { type Capability, capabilities, type ParameterRules, type PolicyRule } from '../model/policy.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
-import { type HclBody, HclFault, readHcl } from './hcl.ts'
+import { type HclBody, HclSyntaxError, parseHcl } from './hcl.ts'
 
 /** An invalid policy. The message says what is wrong and where. */
-export class PolicyFault extends Error {}
+export class PolicySyntaxError extends Error {}
 
 const fault = (message: string): never => {
-  throw new PolicyFault(message)
+  throw new PolicySyntaxError(message)
 }
 
 /** Old one-word form: `policy = "write"`. */
@@ -24,7 +24,7 @@ const shorthands: ReadonlyMap<unknown, readonly Capability[]> = new Map(
  * Parses a policy in HCL or JSON. Rejects everything that might change access but is not supported: unknown arguments, templates, and
  * wildcards in the wrong place.
  *
- * @throws PolicyFault
+ * @throws PolicySyntaxError
  * @see docs/spec/policies.md#language
  */
 export function parsePolicy(text: string): PolicyRule[] {
@@ -37,9 +37,9 @@ type PathBody = [path: string, body: Record<string, unknown>]
 
 function fromHcl(text: string): HclBody {
   try {
-    return readHcl(text)
+    return parseHcl(text)
   } catch (error) {
-    throw error instanceof HclFault ? new PolicyFault(error.message) : error
+    throw error instanceof HclSyntaxError ? new PolicySyntaxError(error.message) : error
   }
 }
 

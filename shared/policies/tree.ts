@@ -22,7 +22,7 @@ interface Spelt<T> {
 }
 
 /** A path to look up. */
-export interface Lookup {
+export interface RuleLookup {
   path: string
   /** index of the segment that is compared without ASCII case */
   caseless?: number | undefined
@@ -33,7 +33,10 @@ export interface Lookup {
 const trees = new WeakMap<readonly PolicyRule[], Node>()
 
 /** Returns the rules that cover a path, at most one per path text. */
-export function covering(rules: readonly PolicyRule[], { path, caseless, emptyLast }: Lookup): PolicyRule[] {
+export function findCoveringRules(
+  rules: readonly PolicyRule[],
+  { path, caseless, emptyLast }: RuleLookup,
+): PolicyRule[] {
   const parts = path.split('/')
   const found: PolicyRule[] = []
   let nodes: readonly Node[] = [treeOf(rules)]

@@ -1,12 +1,12 @@
-import { printCount, printSpan } from '../values/words.ts'
+import { formatCount, formatTimeSpan } from '../values/words.ts'
 import type { ClusterAnswer, ClusterStatus, ObservedCluster } from './status.ts'
 
-export type Severity = 'good' | 'busy' | 'bad' | 'unknown'
+export type ConditionSeverity = 'good' | 'busy' | 'bad' | 'unknown'
 
 /** The state of one cluster. `sentence` says what is the case, and what should be the case or be done. */
 export interface ClusterCondition {
   state: ClusterState
-  severity: Severity
+  severity: ConditionSeverity
   title: string
   sentence: string
 }
@@ -14,13 +14,13 @@ export interface ClusterCondition {
 type Fits = (status: ClusterStatus, answer: ClusterAnswer) => boolean
 type Sentence = string | ((status: ClusterStatus) => string)
 interface Row {
-  severity: Severity
+  severity: ConditionSeverity
   title: string
   sentence: Sentence
   fits: Fits
 }
 const rowOf =
-  (severity: Severity) =>
+  (severity: ConditionSeverity) =>
   (title: string, sentence: Sentence, fits: Fits): Row => ({ severity, title, sentence, fits })
 const [good, busy, bad] = [rowOf('good'), rowOf('busy'), rowOf('bad')]
 
@@ -38,7 +38,7 @@ const missing = ({ secondaries }: ClusterStatus) =>
 /** Operations on the Merkle tree, which change no role. */
 const TREE_WORK = ['merkle-check', 'reindex']
 /** Reports whether an operation that changes the role is running. */
-export const changesRole = ({ operation }: ClusterStatus): boolean =>
+export const isChangingRole = ({ operation }: ClusterStatus): boolean =>
   operation !== undefined && !TREE_WORK.includes(operation.name)
 
 /** What fails and what should be done, by `part` of `recent_faults`. */
@@ -72,7 +72,7 @@ const ofAny = {
     'Is changing its role',
     ({ operation }) =>
       `The operation ${operation?.name} is running, at the step ${operation?.step}. It should end within a minute. Do not start another one.`,
-    changesRole,
+    isChangingRole,
   ),
   failing: bad(
     'Serves with faults',
@@ -94,7 +94,7 @@ const ofPrimary = {
   alone: bad(
     'Primary without a secondary',
     ({ secondaries }) =>
-      `It serves clients, and no secondary is connected (${printCount(secondaries.length, 'is', 'are')} known). Connect one: until then, losing this cluster loses its latest writes.`,
+      `It serves clients, and no secondary is connected (${formatCount(secondaries.length, 'is', 'are')} known). Connect one: until then, losing this cluster loses its latest writes.`,
     status => connected(status).length === 0,
   ),
   'one-missing': bad(
@@ -108,7 +108,7 @@ const ofPrimary = {
   serving: good(
     'Primary',
     status =>
-      `It serves clients, and replicates their writes to ${printCount(connected(status).length, 'secondary', 'secondaries')}. All is well.`,
+      `It serves clients, and replicates their writes to ${formatCount(connected(status).length, 'secondary', 'secondaries')}. All is well.`,
     () => true,
   ),
 }
@@ -148,7 +148,7 @@ const ofSecondary = {
   behind: busy(
     'Secondary that is behind',
     status =>
-      `Its newest entry is ${printSpan(ageOf(status))} old. A planned switch is refused until it is at most ${LARGEST_LAG_S} s behind.`,
+      `Its newest entry is ${formatTimeSpan(ageOf(status))} old. A planned switch is refused until it is at most ${LARGEST_LAG_S} s behind.`,
     status => ageOf(status) > OLD_CANARY_MS,
   ),
   'not-ready': bad(

@@ -33,7 +33,7 @@ const commit = objectShape(
 )
 
 /** Schema of the `data` in the report of commits that a former primary has and its set lacks. */
-export const lossShape = withTitle(
+export const lossReportShape = withTitle(
   'DivergenceReport',
   objectShape(
     {

@@ -1,10 +1,10 @@
-import { changesRole, classifyCluster, type Severity } from './condition.ts'
+import { type ConditionSeverity, classifyCluster, isChangingRole } from './condition.ts'
 import { type AnsweringCluster, hasAnswered, type ObservedCluster } from './status.ts'
 
 /** The verdict on two clusters together. Every program shows its sentence as the headline. */
 export interface PairVerdict {
-  situation: Situation
-  severity: Severity
+  situation: PairSituation
+  severity: ConditionSeverity
   sentence: string
   /** the cluster that serves or should serve; absent: none, or both, report that they are the primary */
   primary?: AnsweringCluster
@@ -24,12 +24,12 @@ interface Two {
   modes: string
 }
 interface Row {
-  severity: Severity
+  severity: ConditionSeverity
   sentence: (two: Two) => string
   fits: (two: Two) => boolean
 }
 const rowOf =
-  (severity: Severity) =>
+  (severity: ConditionSeverity) =>
   (sentence: Row['sentence'], fits: Row['fits']): Row => ({ severity, sentence, fits })
 const [good, busy, bad, unknown] = [rowOf('good'), rowOf('busy'), rowOf('bad'), rowOf('unknown')]
 
@@ -86,7 +86,7 @@ const rows = {
   ),
   adopting: busy(
     ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it. This needs no action.`,
-    two => isPair(two) && changesRole(two.b),
+    two => isPair(two) && isChangingRole(two.b),
   ),
   unfollowed: bad(
     ({ a, b }) => `${a.name} serves; ${b.name} does not follow it yet.`,
@@ -134,7 +134,7 @@ const rows = {
   ),
 }
 
-export type Situation =
+export type PairSituation =
   | keyof typeof rows
   /** neither cluster has answered */
   | 'unheard'
@@ -145,7 +145,7 @@ export type Situation =
   | 'primary-silent'
 
 /** Situations of two clusters that answer, in the order in which they are tried. */
-export const situations = Object.keys(rows) as readonly Situation[]
+export const pairSituations = Object.keys(rows) as readonly PairSituation[]
 
 /**
  * Judges two clusters together.
@@ -158,7 +158,7 @@ export function judgePair(own: ObservedCluster, peer: ObservedCluster | undefine
   const [a, b] = isTurned ? [judged(peer), judged(own)] : [judged(own), judged(peer)]
   const two = { a, b, modes: `${a.mode} ${b.mode}` }
   const [name, row] = Object.entries<Row>(rows).find(([, { fits }]) => fits(two)) ?? ['unknown', rows.unknown]
-  const situation = name as Situation
+  const situation = name as PairSituation
   const isOne = a.mode === 'primary' && b.mode !== 'primary' && situation !== 'two-sets'
   const verdict = { situation, severity: row.severity, sentence: row.sentence(two) }
   return {
@@ -196,9 +196,9 @@ function judgeSilent(own: ObservedCluster, peer: ObservedCluster): PairVerdict {
   }
 }
 
-const BY_SEVERITY: readonly Severity[] = ['bad', 'busy', 'unknown', 'good']
+const BY_SEVERITY: readonly ConditionSeverity[] = ['bad', 'busy', 'unknown', 'good']
 /** Returns the worst one; of several, the first. */
-const worstOf = <T extends { severity: Severity }>(all: readonly T[]): T | undefined =>
+const worstOf = <T extends { severity: ConditionSeverity }>(all: readonly T[]): T | undefined =>
   all.toSorted((a, b) => BY_SEVERITY.indexOf(a.severity) - BY_SEVERITY.indexOf(b.severity))[0]
 
 /** Lowers the verdict on a pair in replication to the worse condition of its clusters. */
@@ -210,7 +210,7 @@ function withConditions(verdict: PairVerdict, { a, b }: Two): PairVerdict {
 }
 
 /** Situations whose sentence repeats the fault of one cluster. */
-const ALREADY_A_FAULT: readonly Situation[] = [
+const ALREADY_A_FAULT: readonly PairSituation[] = [
   'following',
   'closed',
   'becoming',

@@ -1,10 +1,10 @@
-import { judgePair, type PairVerdict, type Situation } from './pair.ts'
+import { judgePair, type PairSituation, type PairVerdict } from './pair.ts'
 import { hasAnswered, type ObservedCluster } from './status.ts'
 
 /** Role in a switch: `from` hands over or is lost, and `to` takes over. */
-export type Side = 'from' | 'to'
-const otherSide = (side: Side): Side => (side === 'from' ? 'to' : 'from')
-export type ObservedPair = Readonly<Record<Side, ObservedCluster>>
+export type PairSide = 'from' | 'to'
+const otherSide = (side: PairSide): PairSide => (side === 'from' ? 'to' : 'from')
+export type ObservedPair = Readonly<Record<PairSide, ObservedCluster>>
 
 /** Actions that a goal may allow. The texts tell an operator what remains to do. */
 const actions = {
@@ -20,7 +20,7 @@ export type SetAction = keyof typeof actions
 
 const MINUTE_MS = 60_000
 /** How long to wait on deployed clusters, by what the wait is for. */
-export const waits = {
+export const WAIT_LIMITS_MS = {
   silence: 30_000,
   obstacle: 30_000,
   operation: 10 * MINUTE_MS,
@@ -30,21 +30,21 @@ export const waits = {
   contact: 15 * MINUTE_MS,
   'catching-up': 15 * MINUTE_MS,
 }
-type Wait = keyof typeof waits
+type Wait = keyof typeof WAIT_LIMITS_MS
 
 /** The state that two clusters should reach, and the allowed actions. @see docs/adr/0017-one-judgement-of-a-set.md */
-export interface Goal {
+export interface SetGoal {
   kind: 'follow' | 'switch' | 'switchBack' | 'join' | 'takeOver'
   allowedActions: readonly SetAction[]
   /** for `join` and `follow`, the future primary; absent: the present one, else `from` */
-  primary?: Side
+  primary?: PairSide
   /** longest wait in milliseconds, by reason */
   waits: Readonly<Record<Wait, number>>
 }
 
 /** Stages of a role change: `to` serves, the other follows it, the other has caught up. */
-export const stages = ['promote', 'follow', 'settle'] as const
-export type Stage = (typeof stages)[number]
+export const roleChangeStages = ['promote', 'follow', 'settle'] as const
+export type RoleChangeStage = (typeof roleChangeStages)[number]
 
 interface Stop {
   readonly do: 'stop'
@@ -53,14 +53,14 @@ interface Stop {
 }
 interface Promote {
   readonly do: 'promote'
-  readonly to: Side
+  readonly to: PairSide
   readonly force: boolean
   /** true: joins a promotion that is already running */
   readonly resumed: boolean
 }
 interface Roles {
-  readonly primary: Side
-  readonly secondary: Side
+  readonly primary: PairSide
+  readonly secondary: PairSide
 }
 type Join = { readonly do: 'enable' | 'admit' | 'follow' | 'readmit' } & Roles
 /** Steps that change something. */
@@ -74,15 +74,15 @@ interface Waiting {
 }
 
 /** The next step. `where` says in a sentence what state the pair is in. */
-export type Step = { readonly where: string; readonly stage: Stage } & (Decision | Waiting)
-export type ActingStep = Extract<Step, { do: Acting['do'] }>
+export type SetStep = { readonly where: string; readonly stage: RoleChangeStage } & (Decision | Waiting)
+export type ActingSetStep = Extract<SetStep, { do: Acting['do'] }>
 
 interface Judged {
   pair: ObservedPair
-  goal: Goal
+  goal: SetGoal
   verdict: PairVerdict
   /** the side that should serve */
-  to: Side
+  to: PairSide
   own: ObservedCluster
   other: ObservedCluster
 }
@@ -95,7 +95,7 @@ const wait = (
 ): Waiting => ({ do: 'wait', for: reason, what, otherwise })
 
 /** Decides only by both clusters' present answers, so an interrupted program resumes from the pair's state. */
-export function decideNextStep(pair: ObservedPair, goal: Goal): Step {
+export function decideNextStep(pair: ObservedPair, goal: SetGoal): SetStep {
   const verdict = judgePair(pair.from, pair.to)
   const isJoin = goal.kind === 'join' || goal.kind === 'follow'
   const now = verdict.primary && (verdict.primary === pair.from ? 'from' : 'to')
@@ -123,13 +123,13 @@ function isLaterPrimary({ own, other, verdict: { situation } }: Judged): boolean
 }
 
 /** Replaces an action that the goal does not allow by a stop. */
-function requireAllowed(found: Decision, may: Goal['allowedActions']): Decision {
+function requireAllowed(found: Decision, may: SetGoal['allowedActions']): Decision {
   const action = found.do === 'promote' && found.force ? 'force' : found.do
   if (action === 'done' || action === 'stop' || may.includes(action)) return found
   return stop(`${actions[action]} is for an operator to do`)
 }
 
-const silent: readonly Situation[] = ['unheard', 'peer-silent', 'primary-silent', 'single']
+const silent: readonly PairSituation[] = ['unheard', 'peer-silent', 'primary-silent', 'single']
 const isSilent = ({ verdict }: Judged): boolean => silent.includes(verdict.situation)
 
 /** Waits for a cluster that does not answer. A program that has not changed anything yet does not wait. */
@@ -143,7 +143,7 @@ const operationOf = (one: ObservedCluster) => one.answer?.status.operation
 const stateOf = (one: ObservedCluster): string => one.answer?.status.state || String(one.answer?.status.mode)
 
 /** The next decision when `own` serves or should serve, by situation. */
-type Table = Partial<Record<Situation, (judged: Judged) => Decision | Waiting>>
+type Table = Partial<Record<PairSituation, (judged: Judged) => Decision | Waiting>>
 const rolesOf = ({ to }: Judged): Roles => ({ primary: to, secondary: otherSide(to) })
 const catchUp = ({ own, other }: Judged) => wait('catching-up', `${other.name} follows ${own.name}`)
 const following: Table = {
@@ -164,7 +164,7 @@ function planFollowing(judged: Judged): Decision | Waiting {
   return following[verdict.situation]?.(judged) ?? stop(`${other.name} is ${stateOf(other)}`)
 }
 
-const promoteTo = (to: Side, resumed: boolean, force: boolean): Promote => ({
+const promoteTo = (to: PairSide, resumed: boolean, force: boolean): Promote => ({
   do: 'promote',
   to,
   resumed,
@@ -229,7 +229,7 @@ const joining: Table = {
 }
 
 /** Plans a join: the present or chosen primary keeps its role, and the other cluster follows it. */
-function planJoin(judged: Judged, now: Side | undefined): Decision | Waiting {
+function planJoin(judged: Judged, now: PairSide | undefined): Decision | Waiting {
   const { pair, verdict, to } = judged
   if (isSilent(judged)) return waitForAnswer(judged)
   if (now !== undefined && now !== to)

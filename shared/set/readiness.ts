@@ -19,11 +19,16 @@ const check = objectShape({
   text: textShape,
   overridden_by_force: flagShape,
 })
-export const checksShape = arrayShape(withTitle('ReadinessCheck', check))
-export const stepsShape = arrayShape(objectShape({ step: textShape, does: textShape }))
-export const planShape = withTitle(
+export const readinessChecksShape = arrayShape(withTitle('ReadinessCheck', check))
+export const promotionStepsShape = arrayShape(objectShape({ step: textShape, does: textShape }))
+export const promotionPlanShape = withTitle(
   'PromotionPlan',
-  objectShape({ goes_through: flagShape, refused: textShape, warnings: textArrayShape, steps: stepsShape }),
+  objectShape({
+    goes_through: flagShape,
+    refused: textShape,
+    warnings: textArrayShape,
+    steps: promotionStepsShape,
+  }),
 )
 export const operationTokenShape = withTitle(
   'PreparedOperationToken',
@@ -39,7 +44,7 @@ export const operationTokenShape = withTitle(
     policies: textArrayShape,
   }),
 )
-export const readyLicenseShape = objectShape({
+export const readinessLicenseShape = objectShape({
   ends: timeOrEmptyShape,
   seconds_left: intShape,
   text: textShape,
@@ -47,12 +52,17 @@ export const readyLicenseShape = objectShape({
 
 /** The fields of a readiness answer that programs and the console page read, for any mode. */
 const readinessShape = objectShape(
-  { mode: textShape, checks: checksShape, operation_token: operationTokenShape, license: readyLicenseShape },
+  {
+    mode: textShape,
+    checks: readinessChecksShape,
+    operation_token: operationTokenShape,
+    license: readinessLicenseShape,
+  },
   {
     lag: objectShape({ primary: textShape }),
     ready: flagShape,
-    promotion: planShape,
-    promotion_with_force: planShape,
+    promotion: promotionPlanShape,
+    promotion_with_force: promotionPlanShape,
   },
 )
 /** Reads the `data` of a readiness answer. `odd` names missing and malformed fields; unknown fields are ignored. */

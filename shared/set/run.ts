@@ -1,13 +1,13 @@
 import { defined } from '../values/defined.ts'
 import {
-  type ActingStep,
+  type ActingSetStep,
   decideNextStep,
-  type Goal,
   type ObservedPair,
-  type Side,
-  type Stage,
-  type Step,
-  stages,
+  type PairSide,
+  type RoleChangeStage,
+  roleChangeStages,
+  type SetGoal,
+  type SetStep,
 } from './plan.ts'
 import { findReadinessFault } from './readiness.ts'
 import { hasAnswered, type ObservedCluster } from './status.ts'
@@ -30,27 +30,27 @@ export interface SetCluster {
 }
 
 /** Input of a run. */
-export interface Program {
-  goal: Goal
-  clusters: Readonly<Record<Side, SetCluster>>
+export interface SetRunInput {
+  goal: SetGoal
+  clusters: Readonly<Record<PairSide, SetCluster>>
   clock: { now(): number; sleep(ms: number): Promise<unknown> }
   /** returns a DR operation token for a cluster; needed by goals that promote or follow */
-  operationToken?(side: Side): Promise<string>
+  operationToken?(side: PairSide): Promise<string>
   /** parameters that verify the primary's certificate, such as `ca_path` */
   trust?: object
   /** called with each step first */
-  onStep?(step: Step, pair: ObservedPair): void
+  onStep?(step: SetStep, pair: ObservedPair): void
   /**
    * called before a step that changes something
    * @throws to prevent the step
    */
-  beforeStep?(step: ActingStep, pair: ObservedPair): Promise<void>
-  afterStep?(step: ActingStep, ms: number): Promise<void> | void
+  beforeStep?(step: ActingSetStep, pair: ObservedPair): Promise<void>
+  afterStep?(step: ActingSetStep, ms: number): Promise<void> | void
   report?(text: string): void
 }
 
 /** State between two steps. A drill stores it between invocations of its function. */
-export interface RunState {
+export interface SetRunState {
   /** true once both clusters have answered */
   begun: boolean
   /** what it waits for, and since when in epoch milliseconds; without `what`: for any reason */
@@ -58,13 +58,13 @@ export interface RunState {
 }
 
 /** Result of one step. `again`: another step follows, after a pause if it waits. */
-export type Round = { kind: 'again'; state: RunState } | { kind: 'done' }
+export type SetStepResult = { kind: 'again'; state: SetRunState } | { kind: 'done' }
 
 /** Ends a run because of both clusters' answers. The message ends with the state of the pair. */
 export class RunStopped extends Error {
   override readonly name = 'RunStopped'
   readonly exit: 'refused' | 'unreachable' | 'unwell'
-  constructor(exit: RunStopped['exit'], why: string, { where }: Step) {
+  constructor(exit: RunStopped['exit'], why: string, { where }: SetStep) {
     super(`${why}. ${where}`)
     this.exit = exit
   }
@@ -76,10 +76,10 @@ const SET_LOOK_PAUSE_MS = 1000
  * Takes steps until the goal, or a stage of it, is reached.
  * @throws RunStopped, and what the program throws
  */
-export async function run(program: Program, until: Stage = 'settle'): Promise<void> {
-  let state: RunState = { begun: false }
+export async function runUntilGoal(program: SetRunInput, until: RoleChangeStage = 'settle'): Promise<void> {
+  let state: SetRunState = { begun: false }
   for (;;) {
-    const round = await takeStep(program, state, until)
+    const round = await takeSetStep(program, state, until)
     if (round.kind === 'done') return
     state = round.state
     if (state.waiting) await program.clock.sleep(SET_LOOK_PAUSE_MS)
@@ -87,7 +87,10 @@ export async function run(program: Program, until: Stage = 'settle'): Promise<vo
 }
 
 /** Observes both clusters at the same time and decides the next step. */
-async function observeAndDecide({ clusters, goal }: Program): Promise<{ pair: ObservedPair; step: Step }> {
+async function observeAndDecide({
+  clusters,
+  goal,
+}: SetRunInput): Promise<{ pair: ObservedPair; step: SetStep }> {
   const [from, to] = await Promise.all([clusters.from.observe(), clusters.to.observe()])
   const pair = { from, to }
   return { pair, step: decideNextStep(pair, goal) }
@@ -97,11 +100,15 @@ async function observeAndDecide({ clusters, goal }: Program): Promise<{ pair: Ob
  * Observes the pair and does the next step. It may be interrupted at any point and called any number of times.
  * @param until last stage to work on; a step of a later stage counts as done
  */
-export async function takeStep(program: Program, state: RunState, until: Stage): Promise<Round> {
+export async function takeSetStep(
+  program: SetRunInput,
+  state: SetRunState,
+  until: RoleChangeStage,
+): Promise<SetStepResult> {
   const { pair, step: found } = await observeAndDecide(program)
   const begun = state.begun || (hasAnswered(pair.from) && hasAnswered(pair.to))
   program.onStep?.(found, pair)
-  if (stages.indexOf(found.stage) > stages.indexOf(until)) return { kind: 'done' }
+  if (roleChangeStages.indexOf(found.stage) > roleChangeStages.indexOf(until)) return { kind: 'done' }
   const { step, waiting } = applyWaitLimit(found, { ...state, begun }, program)
   if (step.do === 'done') return { kind: 'done' }
   if (step.do === 'stop') throw new RunStopped(step.exit, step.why, step)
@@ -111,10 +118,10 @@ export async function takeStep(program: Program, state: RunState, until: Stage):
 
 /** Returns the alternative of a wait that took too long, else the step itself. */
 function applyWaitLimit(
-  step: Step,
-  state: RunState,
-  { goal, clock }: Program,
-): { step: Step; waiting?: RunState['waiting'] } {
+  step: SetStep,
+  state: SetRunState,
+  { goal, clock }: SetRunInput,
+): { step: SetStep; waiting?: SetRunState['waiting'] } {
   if (step.do !== 'wait') return { step }
   const { what = step.what, since: before = clock.now() } = state.waiting ?? {}
   const since = what === step.what ? before : clock.now()
@@ -123,7 +130,7 @@ function applyWaitLimit(
   return { step: { where: step.where, stage: step.stage, ...step.otherwise } }
 }
 
-async function act(program: Program, step: ActingStep, pair: ObservedPair): Promise<void> {
+async function act(program: SetRunInput, step: ActingSetStep, pair: ObservedPair): Promise<void> {
   const { clock } = program
   const began = clock.now()
   if (step.do === 'promote' && !step.resumed && !step.force) await requireReadiness(program, step, pair)
@@ -143,9 +150,9 @@ async function act(program: Program, step: ActingStep, pair: ObservedPair): Prom
   await program.afterStep?.(step, clock.now() - began)
 }
 
-async function perform(program: Program, step: ActingStep, pair: ObservedPair): Promise<void> {
+async function perform(program: SetRunInput, step: ActingSetStep, pair: ObservedPair): Promise<void> {
   const { clusters, trust = {} } = program
-  const operationOf = async (side: Side) => ({ dr_operation_token: await program.operationToken?.(side) })
+  const operationOf = async (side: PairSide) => ({ dr_operation_token: await program.operationToken?.(side) })
   if (step.do === 'promote') {
     const body = { ...(await operationOf(step.to)), ...(step.force && { force: true }) }
     return void (await clusters[step.to].write('secondary/promote', body))
@@ -185,8 +192,8 @@ const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 
 /** Waits while a check refuses the promotion, because after another switch some checks need a few seconds. */
 async function requireReadiness(
-  { clusters, clock, goal, report, operationToken }: Program,
-  step: ActingStep & { do: 'promote' },
+  { clusters, clock, goal, report, operationToken }: SetRunInput,
+  step: ActingSetStep & { do: 'promote' },
   pair: ObservedPair,
 ): Promise<void> {
   const end = clock.now() + goal.waits.obstacle

@@ -19,14 +19,14 @@ import {
 const NUMBER = withDescription(textShape, 'a number as text')
 const ID = { id: textShape, name: textShape, step: textShape }
 
-export const rootShapes = {
+export const treeRootShapes = {
   merkle_root: textShape,
   merkle_root_at: withDescription(intShape, 'the position that the root describes'),
   merkle_root_time: withDescription(timeOrEmptyShape, 'when the root was computed'),
 }
 const tree = {
   cluster_id: textShape,
-  ...rootShapes,
+  ...treeRootShapes,
   corrupted_merkle_tree: flagShape,
   last_corruption_check_epoch: withDescription(textShape, 'epoch seconds as text'),
   last_reindex_epoch: withDescription(textShape, 'epoch seconds as text'),
@@ -152,7 +152,7 @@ const secondaryStatus = withTitle(
   ),
 )
 
-export const statusShape = unionShape(disabledStatus, primaryStatus, secondaryStatus)
+export const drStatusShape = unionShape(disabledStatus, primaryStatus, secondaryStatus)
 
 /** The `data` of a status answer as this version sends it, by mode. */
 export type PrimaryStatus = ValueOf<typeof primaryStatus>
@@ -160,4 +160,4 @@ export type SecondaryStatus = ValueOf<typeof secondaryStatus>
 type DisabledStatus = ValueOf<typeof disabledStatus>
 export type DrStatus = DisabledStatus | PrimaryStatus | SecondaryStatus
 /** Fields that a status of any mode may have. */
-export type UnderWay = Omit<DisabledStatus, 'mode'>
+export type UnderWayFields = Omit<DisabledStatus, 'mode'>

@@ -3,7 +3,7 @@ import { isObject } from '../values/json.ts'
 import { readShape, type ShapeRead } from '../values/read-shape.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { flagShape, type JsonSchema, objectShape, textShape } from '../values/shape.ts'
-import { type PrimaryStatus, type SecondaryStatus, statusShape } from './schema.ts'
+import { drStatusShape, type PrimaryStatus, type SecondaryStatus } from './schema.ts'
 
 type Differing = 'mode' | 'state'
 /** The fields of all modes. */
@@ -98,13 +98,13 @@ export type ClusterStatus = ReturnType<typeof viewOf>
 export type RunningOperation = NonNullable<ClusterStatus['operation']>
 
 type ModeSchema = JsonSchema & { properties: { mode: { const?: string; enum?: readonly string[] } } }
-const modes = statusShape['anyOf'] as readonly ModeSchema[]
+const modes = drStatusShape['anyOf'] as readonly ModeSchema[]
 
 /**
  * Reads the `data` of a status. Leaves out missing, unknown and malformed fields, and names them in `odd`. Only
  * `mode` is required, because clusters of two versions meet during every upgrade.
  */
-export function readStatus(data: unknown): Result<ClusterStatus, string> {
+export function parseDrStatus(data: unknown): Result<ClusterStatus, string> {
   if (!isObject(data)) return failed('the answer is not a status')
   const { mode } = data
   if (typeof mode !== 'string') return failed('the answer is not a status: mode is not a text')
@@ -182,7 +182,7 @@ export async function observeCluster(
     return silent(reason instanceof Error ? reason.message : String(reason), isPart ? 'part' : 'nothing')
   }
   const { body, refused } = status.value
-  const read = refused === '' ? readStatus(isObject(body) ? body['data'] : undefined) : failed(refused)
+  const read = refused === '' ? parseDrStatus(isObject(body) ? body['data'] : undefined) : failed(refused)
   return read.ok
     ? { name, answer: wordOf(now(), health.value, read.value) }
     : silent(`${STATUS}: ${read.fault}`, 'oddly')

@@ -1,13 +1,13 @@
-import type { InTree, Item, Key, Kind } from './kinds.ts'
-import type { Stored } from './stored.ts'
+import type { Item, Key, Kind, TreeMembership } from './kinds.ts'
+import type { StoredDataByKind } from './stored.ts'
 
 /**
  * The state that a write expects: no item, any, or the revision that was read. `orAbsent`: that revision or no item.
  */
-export type Expected = 'absent' | 'any' | { rev: string; inTree?: InTree; orAbsent?: true }
+export type ExpectedItem = 'absent' | 'any' | { rev: string; inTree?: TreeMembership; orAbsent?: true }
 
 /** Returns the expectation that an item is as it was read. */
-const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Exclude<Expected, string> => ({
+const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Exclude<ExpectedItem, string> => ({
   rev,
   ...(inTree ? { inTree } : {}),
 })
@@ -18,19 +18,19 @@ const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Exclude<Expected
  */
 export type Change =
   | PutChange
-  | { readonly kind: 'delete'; readonly key: Key; readonly expected: Expected }
-  | { readonly kind: 'count'; readonly key: Key; readonly left: number; readonly expected: Expected }
+  | { readonly kind: 'delete'; readonly key: Key; readonly expected: ExpectedItem }
+  | { readonly kind: 'count'; readonly key: Key; readonly left: number; readonly expected: ExpectedItem }
 
 export interface PutChange {
   readonly kind: 'put'
   readonly key: Key
-  readonly data: Stored[Kind]
-  readonly expected: Expected
-  readonly times: Times
+  readonly data: StoredDataByKind[Kind]
+  readonly expected: ExpectedItem
+  readonly times: ItemTimes
 }
 
 /** Times of an item in epoch seconds, all optional. */
-export interface Times {
+export interface ItemTimes {
   /** an item of a kind with `expiry: 'dies'` counts as absent from then on */
   expires?: number
   /** tidy may consider an item of a kind with `expiry: 'swept'` from then on */
@@ -40,7 +40,11 @@ export interface Times {
 }
 
 /** Stores an item that must not exist yet. */
-export const create = <K extends Kind>(key: Key<K>, data: Stored[K], times: Times = {}): Change => ({
+export const createItem = <K extends Kind>(
+  key: Key<K>,
+  data: StoredDataByKind[K],
+  times: ItemTimes = {},
+): Change => ({
   kind: 'put',
   key,
   data,
@@ -49,7 +53,7 @@ export const create = <K extends Kind>(key: Key<K>, data: Stored[K], times: Time
 })
 
 /** Stores an item unconditionally. */
-export const put = <K extends Kind>(key: Key<K>, data: Stored[K]): Change => ({
+export const putItem = <K extends Kind>(key: Key<K>, data: StoredDataByKind[K]): Change => ({
   kind: 'put',
   key,
   data,
@@ -61,15 +65,15 @@ export const put = <K extends Kind>(key: Key<K>, data: Stored[K]): Change => ({
  * Replaces an item that is unchanged since it was read. If it was not found when it was read, it must still be
  * absent.
  */
-export const replace = <K extends Kind>(
+export const replaceItem = <K extends Kind>(
   key: Key<K>,
   read: Item<K> | undefined,
-  data: Stored[K],
-  times: Times = {},
+  data: StoredDataByKind[K],
+  times: ItemTimes = {},
 ): Change => ({ kind: 'put', key, data, expected: read ? asRead(read) : 'absent', times })
 
 /** Sets the counter of an item that is unchanged since it was read. Nothing else in the item changes. */
-export const countDown = (item: Item, left: number): Change => ({
+export const setItemCounter = (item: Item, left: number): Change => ({
   kind: 'count',
   key: item,
   left,
@@ -77,17 +81,17 @@ export const countDown = (item: Item, left: number): Change => ({
 })
 
 /** Deletes an item unconditionally. */
-export const remove = (key: Key): Change => ({ kind: 'delete', key, expected: 'any' })
+export const removeItem = (key: Key): Change => ({ kind: 'delete', key, expected: 'any' })
 
 /** Deletes an item that is unchanged since it was read. */
-export const removeIfUnchanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
+export const removeItemIfUnchanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
   kind: 'delete',
   key: item,
   expected: asRead(item),
 })
 
 /** Deletes an item unless it has changed since it was read. An item that is gone already counts as deleted. */
-export const removeUnlessChanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
+export const removeItemUnlessChanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
   kind: 'delete',
   key: item,
   expected: { ...asRead(item), orAbsent: true },

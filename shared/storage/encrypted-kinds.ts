@@ -1,10 +1,10 @@
 import type { ReencryptionRule } from './encrypted-paths.ts'
-import { type Key, type Kind, key, kinds, specOf } from './kinds.ts'
+import { itemKindSpec, itemKinds, type Key, type Kind, key } from './kinds.ts'
 
 /** Returns the kinds whose items have an encrypted field with one of these rules, with the paths of the fields. */
 export const listEncryptedKinds = (sorts: readonly ReencryptionRule[]): { kind: Kind; paths: string[] }[] =>
-  (Object.keys(kinds) as Kind[]).flatMap(kind => {
-    const paths = Object.entries(specOf(kind).encrypted ?? {})
+  (Object.keys(itemKinds) as Kind[]).flatMap(kind => {
+    const paths = Object.entries(itemKindSpec(kind).encrypted ?? {})
       .filter(([, sort]) => sorts.includes(sort))
       .map(([path]) => path)
     return paths.length > 0 ? [{ kind, paths }] : []
@@ -14,6 +14,6 @@ export const listEncryptedKinds = (sorts: readonly ReencryptionRule[]): { kind: 
  * The keys of items that this cluster deletes when it takes over the keyring of another set. Each is created again
  * when it is next needed.
  */
-export const renewableKeys: readonly Key[] = listEncryptedKinds(['renew']).map(({ kind }) =>
+export const renewableItemKeys: readonly Key[] = listEncryptedKinds(['renew']).map(({ kind }) =>
   (key as unknown as (kind: Kind) => Key)(kind),
 )

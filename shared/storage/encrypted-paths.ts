@@ -1,4 +1,4 @@
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 
 /**
  * The rule for an encrypted field after another term has begun to encrypt. `reencrypt`: a background job re-encrypts
@@ -8,7 +8,7 @@ import type { Encrypted } from '../values/secret.ts'
  */
 export type ReencryptionRule = 'reencrypt' | 'renew' | 'forget' | 'own-term'
 
-/** The paths of a type at which it has an `Encrypted` text, with dots between names. */
+/** The paths of a type at which it has an `EncryptedText`, with dots between names. */
 export type EncryptedPaths<T> = T extends readonly (infer E)[]
   ? EncryptedPaths<E> extends never
     ? never
@@ -17,7 +17,7 @@ export type EncryptedPaths<T> = T extends readonly (infer E)[]
       [P in keyof T & string]-?: PathsAt<P, NonNullable<T[P]>>
     }[keyof T & string]
 
-type PathsAt<P extends string, V> = V extends Encrypted
+type PathsAt<P extends string, V> = V extends EncryptedText
   ? P
   : V extends string | number | boolean
     ? never
@@ -35,7 +35,7 @@ export interface EncryptedField {
   path: string
   /** the field name that its encryption is bound to: the last name of the path */
   field: string
-  text: Encrypted
+  text: EncryptedText
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -45,13 +45,13 @@ export function findEncryptedFields(paths: readonly string[], data: unknown): En
   return paths.flatMap(path => {
     const names = path.split('.')
     const text = names.reduce<unknown>((at, name) => (Object(at) as Fields)[name], data)
-    return typeof text === 'string' ? [{ path, field: names.at(-1) ?? '', text: text as Encrypted }] : []
+    return typeof text === 'string' ? [{ path, field: names.at(-1) ?? '', text: text as EncryptedText }] : []
   })
 }
 
 /** Returns the same data with another text at a path. */
-export function replaceText<T>(data: T, path: string, text: Encrypted): T {
+export function replaceEncryptedText<T>(data: T, path: string, text: EncryptedText): T {
   const [name = '', ...rest] = path.split('.')
   const inner = (data as Fields)[name]
-  return { ...data, [name]: rest.length === 0 ? text : replaceText(inner, rest.join('.'), text) }
+  return { ...data, [name]: rest.length === 0 ? text : replaceEncryptedText(inner, rest.join('.'), text) }
 }

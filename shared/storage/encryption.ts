@@ -6,7 +6,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto'
-import type { Encrypted } from '../values/secret.ts'
+import type { EncryptedText } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
 /**
@@ -60,8 +60,8 @@ export const encryptField = (
   field: string,
   text: string,
   nonce: Buffer,
-): Encrypted =>
-  `${term.version}.${encrypt(term.items, placeOf(key, field, term.version), text, nonce)}` as Encrypted
+): EncryptedText =>
+  `${term.version}.${encryptText(term.items, placeOf(key, field, term.version), text, nonce)}` as EncryptedText
 
 /**
  * Decrypts a field.
@@ -71,9 +71,9 @@ export function decryptField(
   terms: readonly TermKeys[],
   key: Key,
   field: string,
-  encrypted: Encrypted,
+  encrypted: EncryptedText,
 ): string {
-  const opened = openField(terms, key, field, encrypted)
+  const opened = decryptFieldWithTerms(terms, key, field, encrypted)
   if (opened) return opened.text
   const number = termNumberOf(encrypted)
   const held = terms.some(({ version }) => version === number)
@@ -82,34 +82,34 @@ export function decryptField(
 }
 
 /** Decrypts a field, and returns the text with the term that encrypted it; undefined if no term did. */
-export const openField = (
+export const decryptFieldWithTerms = (
   terms: readonly TermKeys[],
   key: Key,
   field: string,
-  encrypted: Encrypted,
+  encrypted: EncryptedText,
 ): { text: string; term: TermKeys } | undefined =>
   tryTerms(terms, encrypted, (term, body) => {
-    const text = decrypt(term.items, placeOf(key, field, term.version), body)
+    const text = decryptText(term.items, placeOf(key, field, term.version), body)
     return text === undefined ? undefined : { text, term }
   })
 
 const BATCH = 'batch token'
 
-export const encryptBatch = (term: TermKeys, content: string, nonce: Buffer): string =>
-  `${term.version}.${encrypt(term.tokens, BATCH, content, nonce)}`
+export const encryptBatchToken = (term: TermKeys, content: string, nonce: Buffer): string =>
+  `${term.version}.${encryptText(term.tokens, BATCH, content, nonce)}`
 
 /** Decrypts a batch token, and returns its content with the term that encrypted it; undefined if no term did. */
-export const decryptBatch = (
+export const decryptBatchToken = (
   terms: readonly TermKeys[],
   encrypted: string,
 ): { content: string; term: TermKeys } | undefined =>
   tryTerms(terms, encrypted, (term, body) => {
-    const content = decrypt(term.tokens, BATCH, body)
+    const content = decryptText(term.tokens, BATCH, body)
     return content === undefined ? undefined : { content, term }
   })
 
 /** Returns a secret as the audit log shows it. */
-export const auditHmac = (hmacKey: KeyObject, text: string): string =>
+export const computeAuditHmac = (hmacKey: KeyObject, text: string): string =>
   `hmac-sha256:${createHmac('sha256', hmacKey).update(text).digest('hex')}`
 
 const VERSION = /^[1-9]\d{0,8}(?=\.)/
@@ -136,14 +136,14 @@ function tryTerms<T>(
 }
 
 /** Encrypts with AES-256-GCM, bound to a place. Returns nonce, ciphertext and tag as base64url. */
-export function encrypt(key: KeyObject, place: string, text: string, nonce: Buffer): string {
+export function encryptText(key: KeyObject, place: string, text: string, nonce: Buffer): string {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
   const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([body, cipher.getAuthTag()]).toString('base64url')
 }
 
 /** Decrypts a text. Returns undefined if it was not encrypted with this key for this place. */
-export function decrypt(key: KeyObject, place: string, body: string): string | undefined {
+export function decryptText(key: KeyObject, place: string, body: string): string | undefined {
   const bytes = Buffer.from(body, 'base64url')
   if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== body) return undefined
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), { authTagLength: TAG })
@@ -156,4 +156,4 @@ export function decrypt(key: KeyObject, place: string, body: string): string | u
 }
 
 /** Length of the nonces that the encryption functions take, bytes. A nonce is random and never reused. */
-export const NONCE_LENGTH = NONCE
+export const GCM_NONCE_LENGTH = NONCE

@@ -8,7 +8,7 @@ interface Allowed {
  * The uses that may store and that may delete items of a kind, by the column `guard` of the table of kinds. Both the
  * ports of a function and the grants of its role follow from this table.
  */
-export const guards = {
+export const tableGuards = {
   /** kinds without a guard of their own */
   write: { stores: ['write'], deletes: ['write'] },
   /** notes about failures: every function may store them */
@@ -31,4 +31,4 @@ export const guards = {
   apply: { stores: ['apply'], deletes: ['apply'] },
 } as const satisfies Record<string, Allowed>
 
-export type Guard = keyof typeof guards
+export type TableGuard = keyof typeof tableGuards

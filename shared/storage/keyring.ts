@@ -1,8 +1,8 @@
 import { createSecretKey } from 'node:crypto'
-import { decrypt, encrypt, termIdOf } from './encryption.ts'
+import { decryptText, encryptText, termIdOf } from './encryption.ts'
 
 /** The keys of a keyring in clear. They are in memory only. */
-export interface Keys {
+export interface KeyringKeys {
   /** base64; never replaced, so that what is derived from it stays comparable for the life of the cluster */
   fixed: string
   terms: readonly DataKey[]
@@ -37,40 +37,40 @@ const KEY = 32
 const newKey = (random: Random): string => random(KEY).toString('base64')
 
 /** Creates the keys of a new cluster, with one term. */
-export const createKeys = (random: Random): Keys =>
+export const createKeyringKeys = (random: Random): KeyringKeys =>
   withTerm({ fixed: newKey(random), terms: [], activeTerm: '' }, 1, random)
 
 /** Returns the identity of a term. */
-export const idOf = ({ key }: DataKey): string => termIdOf(Buffer.from(key, 'base64'))
+export const termIdOfDataKey = ({ key }: DataKey): string => termIdOf(Buffer.from(key, 'base64'))
 
 /**
  * Returns the term that encrypts.
  * @throws Error for a keyring without it
  */
-export function activeTerm({ terms, activeTerm: active }: Keys): DataKey {
-  const term = terms.find(one => idOf(one) === active)
+export function activeKeyringTerm({ terms, activeTerm: active }: KeyringKeys): DataKey {
+  const term = terms.find(one => termIdOfDataKey(one) === active)
   if (!term) throw new Error('the keyring lacks the term that encrypts')
   return term
 }
 
 /** Returns the number of the term that encrypts. */
-export const activeTermNumber = (keys: Keys): number => activeTerm(keys).number
+export const activeTermNumber = (keys: KeyringKeys): number => activeKeyringTerm(keys).number
 
 /**
  * Returns the highest number of all terms. After a forced promotion it may be above that of the term that encrypts.
  */
-export const highestTermNumber = ({ terms }: Keys): number => Math.max(...terms.map(one => one.number))
+export const highestTermNumber = ({ terms }: KeyringKeys): number => Math.max(...terms.map(one => one.number))
 
 /** Returns the identities of all terms. */
-export const heldTermIds = ({ terms }: Keys): string[] => terms.map(idOf)
+export const heldTermIds = ({ terms }: KeyringKeys): string[] => terms.map(termIdOfDataKey)
 
 /** Adds a term, which encrypts from now on. Its number is above all others. */
-export const addNextTerm = (keys: Keys, random: Random): Keys =>
+export const addNextKeyringTerm = (keys: KeyringKeys, random: Random): KeyringKeys =>
   withTerm(keys, highestTermNumber(keys) + 1, random)
 
-function withTerm(keys: Keys, version: number, random: Random): Keys {
+function withTerm(keys: KeyringKeys, version: number, random: Random): KeyringKeys {
   const next: DataKey = { number: version, key: newKey(random) }
-  const active = idOf(next)
+  const active = termIdOfDataKey(next)
   return {
     ...keys,
     terms: [...keys.terms, next],
@@ -80,13 +80,13 @@ function withTerm(keys: Keys, version: number, random: Random): Keys {
 }
 
 /** Adds a signer of this cluster's own for the term that encrypts, if it has none. */
-export const addSigner = (keys: Keys, random: Random): Keys =>
+export const addBatchTokenSigner = (keys: KeyringKeys, random: Random): KeyringKeys =>
   keys.signer?.term === keys.activeTerm
     ? keys
     : { ...keys, signer: { term: keys.activeTerm, seed: newKey(random) } }
 
 /** Removes the signer before the keys are given to another cluster. */
-export const removeSigner = ({ signer: _, ...keys }: Keys): Keys => keys
+export const removeBatchTokenSigner = ({ signer: _, ...keys }: KeyringKeys): KeyringKeys => keys
 
 /**
  * Unites the terms of two keyrings, by identity. The first keyring's active term encrypts. Terms that either keyring
@@ -95,15 +95,15 @@ export const removeSigner = ({ signer: _, ...keys }: Keys): Keys => keys
  * @param other of a cluster that follows the primary, or will
  * @param lost whether terms that only `other` has were lost by the set: then they are read-only
  */
-export function uniteKeys(leading: Keys, other: Keys, lost = false): Keys {
+export function uniteKeyrings(leading: KeyringKeys, other: KeyringKeys, lost = false): KeyringKeys {
   const { fixed, activeTerm: active } = leading
   const gone = [...new Set([...(leading.destroyedTerms ?? []), ...(other.destroyedTerms ?? [])])].filter(
     id => id !== active,
   )
   const added = other.terms
-    .filter(one => !heldTermIds(leading).includes(idOf(one)))
+    .filter(one => !heldTermIds(leading).includes(termIdOfDataKey(one)))
     .map(one => (lost ? { ...one, readOnly: true as const } : one))
-  const terms = [...leading.terms, ...added].filter(one => !gone.includes(idOf(one)))
+  const terms = [...leading.terms, ...added].filter(one => !gone.includes(termIdOfDataKey(one)))
   // A cluster that was primary keeps its signer while the same term encrypts.
   const signer = leading.signer ?? (other.signer?.term === active ? other.signer : undefined)
   return {
@@ -120,33 +120,37 @@ export function uniteKeys(leading: Keys, other: Keys, lost = false): Keys {
  * @param ids identities
  * @throws Error when one of them encrypts
  */
-export function removeTerms(keys: Keys, ids: readonly string[]): Keys {
+export function removeKeyringTerms(keys: KeyringKeys, ids: readonly string[]): KeyringKeys {
   if (ids.includes(keys.activeTerm)) throw new Error('the term that encrypts cannot be destroyed')
-  const terms = keys.terms.filter(one => !ids.includes(idOf(one)))
+  const terms = keys.terms.filter(one => !ids.includes(termIdOfDataKey(one)))
   return { ...keys, terms, destroyedTerms: [...new Set([...(keys.destroyedTerms ?? []), ...ids])] }
 }
 
 const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring])
 
 /** Encrypts keys with a data key. They can be decrypted only with that data key, and only as the same keyring. */
-export const closeEnvelope = (dataKey: Uint8Array, keyring: string, keys: Keys, nonce: Buffer): string =>
-  encrypt(createSecretKey(dataKey), placeOf(keyring), JSON.stringify(keys), nonce)
+export const sealKeyringEnvelope = (
+  dataKey: Uint8Array,
+  keyring: string,
+  keys: KeyringKeys,
+  nonce: Buffer,
+): string => encryptText(createSecretKey(dataKey), placeOf(keyring), JSON.stringify(keys), nonce)
 
 /**
  * Decrypts keys.
  * @throws Error when they were encrypted with another data key, or for another keyring
  */
-export function openEnvelope(dataKey: Uint8Array, keyring: string, encrypted: string): Keys {
-  const text = decrypt(createSecretKey(dataKey), placeOf(keyring), encrypted)
+export function openKeyringEnvelope(dataKey: Uint8Array, keyring: string, encrypted: string): KeyringKeys {
+  const text = decryptText(createSecretKey(dataKey), placeOf(keyring), encrypted)
   if (text === undefined) throw new Error('the keyring does not open with its data key')
-  return checkKeys(JSON.parse(text) as Keys)
+  return checkKeyringKeys(JSON.parse(text) as KeyringKeys)
 }
 
 /**
  * Checks the form of keys.
  * @throws Error for keys that another version has made
  */
-export function checkKeys(keys: Keys): Keys {
+export function checkKeyringKeys(keys: KeyringKeys): KeyringKeys {
   if (typeof keys.activeTerm !== 'string' || !Array.isArray(keys.terms))
     throw new Error('the keyring does not name the term that encrypts, because another version has made it')
   return keys

@@ -1,9 +1,9 @@
 import { sha256 } from '../values/secret.ts'
 import type { EncryptedColumn, ReencryptionRule } from './encrypted-paths.ts'
-import type { Guard } from './guards.ts'
-import type { Stored } from './stored.ts'
+import type { TableGuard } from './guards.ts'
+import type { StoredDataByKind } from './stored.ts'
 
-export type Kind = keyof Stored
+export type Kind = keyof StoredDataByKind
 
 /** The key of an item with its kind. Only this file builds keys. */
 export interface Key<K extends Kind = Kind> {
@@ -57,7 +57,7 @@ interface Spec {
    */
   counter?: string
   /** the uses that may store and delete items; absent: `write` */
-  guard?: Exclude<Guard, 'write'>
+  guard?: Exclude<TableGuard, 'write'>
   /** paths of the encrypted fields, each with its rule for re-encryption */
   encrypted?: Readonly<Record<string, ReencryptionRule>>
 }
@@ -71,8 +71,8 @@ const OWN = { table: 'cluster', class: 'local' } as const
 /** What this cluster knows of other members of its set, and of its own membership. */
 const OF_LINK = { ...OWN, guard: 'link' } as const
 
-/** The kinds of items, one row for each. A new kind needs a row here and its type in `Stored`. */
-export const kinds = {
+/** The kinds of items, one row for each. A new kind needs a row here and its type in `StoredDataByKind`. */
+export const itemKinds = {
   mounts: { ...REPLICATED, pk: 'mounts', sk: 'auth', packed: true, large: true },
   // Every commit that writes the mounts writes this item too, so both have one revision.
   'mounts-revision': { ...REPLICATED, pk: 'mounts-revision', sk: 'auth' },
@@ -259,33 +259,34 @@ export const kinds = {
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, large: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, large: true, guard: 'link' },
 } as const satisfies {
-  [K in Kind]: Spec & EncryptedColumn<Stored[K]> & { required?: readonly (keyof Stored[K])[] }
+  [K in Kind]: Spec &
+    EncryptedColumn<StoredDataByKind[K]> & { required?: readonly (keyof StoredDataByKind[K])[] }
 }
 
-type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]
-type Name<K extends Kind> = (typeof kinds)[K] extends { sk: string } ? [] : [name: string]
+type Owner<K extends Kind> = (typeof itemKinds)[K]['pk'] extends string ? [] : [owner: string]
+type Name<K extends Kind> = (typeof itemKinds)[K] extends { sk: string } ? [] : [name: string]
 
 const SHARDS = 16
 const HEX = 16
 
 /** Reports whether a text names a kind. Someone may have written to the table by hand. */
-export const isKind = (text: string | undefined): text is Kind =>
-  text !== undefined && Object.hasOwn(kinds, text)
+export const isItemKind = (text: string | undefined): text is Kind =>
+  text !== undefined && Object.hasOwn(itemKinds, text)
 
 /** Returns the row of a kind, with its optional columns. */
-export const specOf = (kind: Kind): Spec => kinds[kind]
+export const itemKindSpec = (kind: Kind): Spec => itemKinds[kind]
 
 /** The kinds that are removed with an owner. */
-export type KindGoingWith<T extends Taker> = {
-  [K in Kind]: (typeof kinds)[K] extends { goesWith: T } ? K : never
+export type KindDeletedWith<T extends Taker> = {
+  [K in Kind]: (typeof itemKinds)[K] extends { goesWith: T } ? K : never
 }[Kind]
 
-export const kindsGoingWith = <T extends Taker>(taker: T): KindGoingWith<T>[] =>
-  (Object.keys(kinds) as KindGoingWith<T>[]).filter(kind => specOf(kind).goesWith === taker)
+export const kindsDeletedWith = <T extends Taker>(taker: T): KindDeletedWith<T>[] =>
+  (Object.keys(itemKinds) as KindDeletedWith<T>[]).filter(kind => itemKindSpec(kind).goesWith === taker)
 
 /** Returns the key of an item from its owner, if the kind has owners, and its name. */
 export function key<K extends Kind>(kind: K, ...parts: [...Owner<K>, ...Name<K>]): Key<K> {
-  const { pk, sk, spread } = specOf(kind)
+  const { pk, sk, spread } = itemKindSpec(kind)
   const names: string[] = [...parts]
   const collection = typeof pk === 'string' ? pk : pk(names.shift() ?? '')
   const name = sk ?? names.shift() ?? ''
@@ -293,14 +294,14 @@ export function key<K extends Kind>(kind: K, ...parts: [...Owner<K>, ...Name<K>]
 }
 
 /** The partitions of a collection: one, or sixteen. */
-export interface Partitions<K extends Kind = Kind> {
+export interface ItemPartitions<K extends Kind = Kind> {
   readonly kind: K
   readonly pks: readonly string[]
 }
 
 /** Returns the partitions of all items of a kind (and of one owner). */
-export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {
-  const { pk, spread } = specOf(kind)
+export function itemPartitions<K extends Kind>(kind: K, ...owner: Owner<K>): ItemPartitions<K> {
+  const { pk, spread } = itemKindSpec(kind)
   const collection = typeof pk === 'string' ? pk : pk(owner[0] ?? '')
   return { kind, pks: spread ? shards.map(shard => `${collection}#${shard}`) : [collection] }
 }
@@ -309,7 +310,7 @@ const shards = Array.from({ length: SHARDS }, (_, index) => index.toString(HEX))
 const shardOf = (name: string): string => ((sha256(name)[0] ?? 0) % SHARDS).toString(HEX)
 
 /** Attributes that the journal needs of an item that was read. No other module uses them. */
-export interface InTree {
+export interface TreeMembership {
   readonly leaf: string
   readonly bucket: string
   readonly ttl?: number
@@ -323,10 +324,10 @@ export type Item<K extends Kind = Kind> = {
   [P in K]: Key<P> & {
     /** changes with every write; optimistic writes compare it */
     readonly rev: string
-    readonly data: Readonly<Stored[P]>
+    readonly data: Readonly<StoredDataByKind[P]>
     /** epoch seconds; an item that dies counts as absent from then on */
     readonly expires?: number
     /** passed from reading to writing while a journal is kept; without it, a write costs one more read */
-    readonly inTree?: InTree
+    readonly inTree?: TreeMembership
   }
 }[K]

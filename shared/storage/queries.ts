@@ -1,9 +1,9 @@
 import { defined } from '../values/defined.ts'
 import type { Kind } from './kinds.ts'
-import { type Tables, tableOf } from './requests.ts'
+import { type TableNames, tableNameOf } from './requests.ts'
 
 /** The input of a query (document form). */
-export interface Query {
+export interface DynamoDbQuery {
   TableName: string
   IndexName?: string
   ConsistentRead?: true
@@ -14,14 +14,14 @@ export interface Query {
 }
 
 /** Returns the query for the items of one partition, by name. */
-export const partitionQuery = (
-  tables: Tables,
+export const buildPartitionQuery = (
+  tables: TableNames,
   kind: Kind,
   pk: string,
   { after, limit }: { after?: string; limit?: number } = {},
-): Query =>
+): DynamoDbQuery =>
   defined({
-    TableName: tableOf(tables, { kind }),
+    TableName: tableNameOf(tables, { kind }),
     ConsistentRead: true as const,
     KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
     ExpressionAttributeValues: defined({ ':pk': pk, ':after': after }),
@@ -32,8 +32,13 @@ export const partitionQuery = (
  * Returns the query for the items of one partition that tidy may consider. The index may be seconds behind.
  * @param before epoch seconds
  */
-export const dueQuery = (tables: Tables, kind: Kind, pk: string, before: number): Query => ({
-  TableName: tableOf(tables, { kind }),
+export const buildDueItemsQuery = (
+  tables: TableNames,
+  kind: Kind,
+  pk: string,
+  before: number,
+): DynamoDbQuery => ({
+  TableName: tableNameOf(tables, { kind }),
   IndexName: 'expiry',
   KeyConditionExpression: 'pk = :pk AND due < :before',
   ExpressionAttributeValues: { ':pk': pk, ':before': before },
@@ -48,7 +53,7 @@ interface Segment {
 }
 
 /** The input of one call of a scan (document form). */
-export interface ScanCall {
+export interface DynamoDbScan {
   TableName: string
   ConsistentRead: true
   FilterExpression?: string
@@ -66,7 +71,7 @@ export interface ScanCall {
 const SCANNED = 500
 
 /** Returns a scan of all items in a segment. */
-export const scanCall = (TableName: string, { index, of, from, limit = SCANNED }: Segment): ScanCall =>
+export const buildScan = (TableName: string, { index, of, from, limit = SCANNED }: Segment): DynamoDbScan =>
   defined({
     TableName,
     ConsistentRead: true as const,
@@ -77,13 +82,17 @@ export const scanCall = (TableName: string, { index, of, from, limit = SCANNED }
   })
 
 /** Returns a scan for the items of some kinds, all in the same table. */
-export function kindsScan(tables: Tables, wanted: Kind | readonly Kind[], segment: Segment): ScanCall {
+export function buildKindsScan(
+  tables: TableNames,
+  wanted: Kind | readonly Kind[],
+  segment: Segment,
+): DynamoDbScan {
   const kinds = typeof wanted === 'string' ? [wanted] : wanted
   const [first] = kinds
   if (first === undefined) throw new Error('a scan names no kind')
   const values = Object.fromEntries(kinds.map((kind, place) => [`:kind${place}`, kind]))
   return {
-    ...scanCall(tableOf(tables, { kind: first }), segment),
+    ...buildScan(tableNameOf(tables, { kind: first }), segment),
     FilterExpression: `kind IN (${Object.keys(values)})`,
     ExpressionAttributeValues: values,
   }

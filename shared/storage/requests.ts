@@ -1,10 +1,10 @@
 import { defined } from '../values/defined.ts'
-import type { Change, Expected, PutChange } from './changes.ts'
-import { checkFormat, checkRequired, STORED_FORMAT } from './format.ts'
-import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
+import type { Change, ExpectedItem, PutChange } from './changes.ts'
+import { checkRequiredAttributes, checkStoredFormat, STORED_FORMAT } from './format.ts'
+import { type Item, itemKindSpec, type Key, type Kind, type TreeMembership } from './kinds.ts'
 
 /** The names of the tables. */
-export interface Tables {
+export interface TableNames {
   data: string
   cluster: string
   /** only in functions that run a ceremony */
@@ -41,8 +41,8 @@ export const newRevision = ({ bytes }: { bytes(count: number): Buffer }): string
  * Returns the table of an item.
  * @throws Error if this function has no access to the table
  */
-export function tableOf(tables: Tables, { kind }: Pick<Key, 'kind'>): string {
-  const { table } = specOf(kind)
+export function tableNameOf(tables: TableNames, { kind }: Pick<Key, 'kind'>): string {
+  const { table } = itemKindSpec(kind)
   const name = tables[table]
   if (!name) throw new Error(`the table of a ${kind} needs the use "${table}" in the endpoint table`)
   return name
@@ -71,28 +71,28 @@ const LONGEST_KEY = { pk: 2048, sk: 1024 }
 const LARGEST_ITEM = 400_000
 
 /** Reports whether DynamoDB accepts a key. It refuses even reads of other keys. */
-export const isKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
+export const isValidItemKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
   pk !== '' && sk !== '' && Buffer.byteLength(pk) <= LONGEST_KEY.pk && Buffer.byteLength(sk) <= LONGEST_KEY.sk
 
 /** Reports whether DynamoDB accepts a write. An item's JSON is at least as long as the size that DynamoDB counts. */
-export const isStorable = ({ kind, input }: ItemWrite): boolean =>
+export const isStorableWrite = ({ kind, input }: ItemWrite): boolean =>
   kind === 'Put'
-    ? isKey(input.Item) && Buffer.byteLength(JSON.stringify(input.Item)) <= LARGEST_ITEM
-    : isKey(input.Key)
+    ? isValidItemKey(input.Item) && Buffer.byteLength(JSON.stringify(input.Item)) <= LARGEST_ITEM
+    : isValidItemKey(input.Key)
 
 /**
  * Returns the conditional write of a change while no journal is kept.
  * @param rev the new revision of everything that this commit puts
  * @param now epoch seconds: an item that had expired by then counts as absent
  */
-export function toWrite(change: Change, rev: string, tables: Tables, now: number): ItemWrite {
+export function toItemWrite(change: Change, rev: string, tables: TableNames, now: number): ItemWrite {
   const { key, expected } = change
   const { pk, sk } = key
-  const at = { TableName: tableOf(tables, key), ...makeCondition(key, expected, now) }
+  const at = { TableName: tableNameOf(tables, key), ...makeCondition(key, expected, now) }
   switch (change.kind) {
     case 'put': {
-      const ttl = change.times.ttl ?? plainTtl(change.times.expires)
-      return { kind: 'Put', input: { ...at, Item: defined({ ...toStored(change, rev), ttl }) } }
+      const ttl = change.times.ttl ?? ttlWithoutJournal(change.times.expires)
+      return { kind: 'Put', input: { ...at, Item: defined({ ...toStoredItem(change, rev), ttl }) } }
     }
     case 'count': {
       const values = { ...at.ExpressionAttributeValues, ':left': change.left, ':next': rev }
@@ -108,18 +108,18 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
 }
 
 /** Returns when DynamoDB may delete an item that dies, while no journal is kept. */
-export const plainTtl = (expires: number | undefined): number | undefined =>
+export const ttlWithoutJournal = (expires: number | undefined): number | undefined =>
   expires === undefined ? undefined : expires + DELETION_GRACE_SECONDS
 
 /**
  * Returns an item as a change stores it, without the attributes that depend on the way of writing: `ttl`, and the
  * place in a tree.
  */
-export function toStored(
+export function toStoredItem(
   { key: { pk, sk, kind }, data, times: { expires, due } }: Pick<PutChange, 'key' | 'data' | 'times'>,
   rev: string,
 ): StoredItem {
-  const format = specOf(kind).format && STORED_FORMAT
+  const format = itemKindSpec(kind).format && STORED_FORMAT
   return defined({ pk, sk, kind, rev, format, ...layOut(kind, data), expires, due })
 }
 
@@ -127,7 +127,7 @@ export function toStored(
  * Returns an item that was read, in the form in which it would be written now. The stored copy may have another form,
  * so callers that rely on the form compare the item's hash in the tree.
  */
-export function asStored({
+export function itemAsStored({
   pk,
   sk,
   kind,
@@ -136,11 +136,11 @@ export function asStored({
   expires,
   inTree: { due } = { leaf: '', bucket: '' },
 }: Item): StoredItem {
-  return toStored({ key: { pk, sk, kind }, data, times: defined({ expires, due }) }, rev)
+  return toStoredItem({ key: { pk, sk, kind }, data, times: defined({ expires, due }) }, rev)
 }
 
 /** Returns the attributes that a write needs of the item it read. */
-const treeOf = ({ leaf, bucket, ttl, due, pos }: StoredItem): { inTree?: InTree } =>
+const treeOf = ({ leaf, bucket, ttl, due, pos }: StoredItem): { inTree?: TreeMembership } =>
   leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due, pos }) }
 
 /**
@@ -160,7 +160,7 @@ export function requireBelowJournal<W extends ItemWrite>({ kind, input }: W, sin
 
 /** Returns the data of an item as stored, with its counter outside `data`. */
 function layOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
-  const { packed, counter } = specOf(kind)
+  const { packed, counter } = itemKindSpec(kind)
   if (packed) return { data: JSON.stringify(data) }
   if (counter === undefined) return { data }
   const { [counter]: uses, ...rest } = data as Record<string, unknown>
@@ -168,7 +168,7 @@ function layOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
 }
 
 function readBack(kind: Kind, { data, uses }: StoredItem): object {
-  const { packed, counter } = specOf(kind)
+  const { packed, counter } = itemKindSpec(kind)
   const read = (packed ? JSON.parse(String(data)) : data) as object
   if (counter === undefined) return read
   const rest = read as Record<string, unknown>
@@ -177,13 +177,13 @@ function readBack(kind: Kind, { data, uses }: StoredItem): object {
 
 function makeCondition(
   { kind }: Key,
-  expected: Expected,
+  expected: ExpectedItem,
   now: number,
 ): Pick<Conditional, 'ConditionExpression' | 'ExpressionAttributeValues'> {
   if (expected === 'any') return {}
   if (expected === 'absent') {
     const absent = 'attribute_not_exists(pk)'
-    if (specOf(kind).expiry !== 'dies') return { ConditionExpression: absent }
+    if (itemKindSpec(kind).expiry !== 'dies') return { ConditionExpression: absent }
     return {
       ConditionExpression: `${absent} OR expires <= :now`,
       ExpressionAttributeValues: { ':now': now },
@@ -199,18 +199,18 @@ function makeCondition(
  * Returns an item as the handlers see it; undefined when it has died, or has another kind than its key.
  * @param now epoch seconds
  */
-export function fromStored<K extends Kind>(
+export function fromStoredItem<K extends Kind>(
   kind: K,
   stored: StoredItem | undefined,
   now: number,
 ): Item<K> | undefined {
   if (!stored || stored.kind !== kind) return undefined
-  const { format, required, expiry } = specOf(kind)
-  if (format) checkFormat('cluster record', stored.format)
+  const { format, required, expiry } = itemKindSpec(kind)
+  if (format) checkStoredFormat('cluster record', stored.format)
   if (expiry === 'dies' && stored.expires !== undefined && stored.expires <= now) return undefined
   const { pk, sk, rev, expires } = stored
   const data = readBack(kind, stored)
-  if (required) checkRequired(kind, required, data)
+  if (required) checkRequiredAttributes(kind, required, data)
   return defined({
     kind,
     pk,

@@ -46,7 +46,7 @@ import type { TreeCheck, TreeReindex } from '../model/tree-work.ts'
 import type { WrappedResponse } from '../model/wrapped.ts'
 
 /** The type of each kind's data. */
-export interface Stored {
+export interface StoredDataByKind {
   mounts: MountTable
   'mounts-revision': Record<never, never>
   'client-config': AwsClientConfig

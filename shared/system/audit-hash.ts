@@ -4,8 +4,8 @@ import { text } from '../api/fields.ts'
 export const auditHashFields = { input: text('The value to look for', { secret: true, required: true }) }
 
 /** Handles GET sys/audit: returns no devices, because the deployment's audit log cannot be enabled or disabled here. */
-export const listAudit = (): CallOutcome => answer(dataAnswer({}))
+export const listAuditDevices = (): CallOutcome => answer(dataAnswer({}))
 
 /** Handles POST sys/audit-hash/:method_path: returns the HMAC of a value in the audit log. There is one log, whatever the path. */
-export const auditHash = async (call: Call<typeof auditHashFields>): Promise<CallOutcome> =>
+export const computeAuditHash = async (call: Call<typeof auditHashFields>): Promise<CallOutcome> =>
   answer(dataAnswer({ hash: await call.ports.cipher.hmac(call.parameters.input ?? '') }))

@@ -12,8 +12,8 @@ import {
 import { newestEntryTime } from '../model/link.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
-import { openKeyring } from './keyring.ts'
-import { licenceForHealth } from './license-status.ts'
+import { tryOpenKeyring } from './keyring.ts'
+import { describeLicenceForHealth } from './license-status.ts'
 
 /** Request parameters that override the HTTP status of a situation. @see docs/spec/cluster.md#health */
 export const healthFields = {
@@ -64,7 +64,7 @@ export const prepareHealth = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
 })
 
 /** Handles GET and HEAD sys/health, for load balancers and monitors. @see docs/spec/cluster.md#health */
-export async function health(call: AlwaysServedCall<typeof healthFields>): Promise<CallOutcome> {
+export async function showHealth(call: AlwaysServedCall<typeof healthFields>): Promise<CallOutcome> {
   const bad = Object.entries(call.parameters).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
   )
@@ -94,7 +94,7 @@ async function isSealed(
   if (!deployment.healthChecksKeyring) return false
   if (memory.keyring && now - memory.keyring.at < KEYRING_ANSWER_AGE_MS && now >= memory.keyring.at)
     return !memory.keyring.opens
-  const opened = await openKeyring(cipher, record)
+  const opened = await tryOpenKeyring(cipher, record)
   memory.keyring = { at: now, opens: opened.ok }
   if (!opened.ok) log.error('the keyring does not open', { why: opened.fault })
   return !opened.ok
@@ -107,7 +107,7 @@ function healthOf(
 ): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
   const canaryAt = contact ? newestEntryTime(contact, head) : 0
-  const license = licenceForHealth(ports.deployment)
+  const license = describeLicenceForHealth(ports.deployment)
   return {
     initialized: record !== undefined,
     standby: false,
@@ -133,7 +133,7 @@ function healthOf(
  * Handles GET sys/seal-status. An initialised cluster is never sealed, because KMS holds the key.
  * @see docs/spec/cluster.md#seal-status
  */
-export async function sealStatus(call: AlwaysServedCall): Promise<CallOutcome> {
+export async function showSealStatus(call: AlwaysServedCall): Promise<CallOutcome> {
   const record = call.cluster?.record
   const [recovery] = record ? await call.ports.store.read([key('recovery-key')]) : [undefined]
   return answer({
@@ -181,5 +181,5 @@ const leaderOf = (address: string, ofLink: string): Answer => ({
 })
 
 /** Handles GET sys/init: returns whether the cluster is initialised. */
-export const initStatus = (call: AlwaysServedCall): CallOutcome =>
+export const showInitStatus = (call: AlwaysServedCall): CallOutcome =>
   answer({ kind: 'plain', status: 200, body: { initialized: call.cluster !== undefined } })

@@ -1,9 +1,9 @@
 import { answer, type Call, type CallOutcome, dataAnswer, keyListAnswer } from '../api/call.ts'
 import { type listFields, readPageParameters, selectPage } from '../api/listing.ts'
-import { printTime } from '../values/time.ts'
+import { formatTime } from '../values/time.ts'
 
 /** Handles GET sys/ha-status. A cluster has no nodes, so it reports itself as the only active node. */
-export const haStatus = (call: Call): CallOutcome => {
+export const showHaStatus = (call: Call): CallOutcome => {
   const { deployment } = call.ports
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = call.request.domain === '' ? '' : `${scheme}://${call.request.domain}`
@@ -23,9 +23,9 @@ export const haStatus = (call: Call): CallOutcome => {
 }
 
 /** Handles LIST sys/version-history: returns the announced version, since the initialisation. Earlier versions are not recorded. */
-export const versionHistory = (call: Call<typeof listFields>): CallOutcome => {
+export const showVersionHistory = (call: Call<typeof listFields>): CallOutcome => {
   const { apiVersion } = call.ports.deployment
-  const installed = printTime(call.cluster.record.initialisedAt)
+  const installed = formatTime(call.cluster.record.initialisedAt)
   const entry = { build_date: '', previous_version: null, timestamp_installed: installed }
   const names = selectPage([apiVersion], readPageParameters(call.parameters))
   return answer(keyListAnswer(names, Object.fromEntries(names.map(name => [name, entry]))))

@@ -6,13 +6,13 @@ import { key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
 /** The current encrypting term, or why KMS cannot unwrap the keyring. */
-export type OpenedKeyring = Result<number | undefined, string>
+export type KeyringOpenResult = Result<number | undefined, string>
 
 /** Unwraps the keyring with one call to KMS, because a cached keyring proves nothing. */
-export async function openKeyring(
+export async function tryOpenKeyring(
   cipher: Pick<FieldCipher, 'expectKeyring' | 'encrypt'>,
   record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>,
-): Promise<OpenedKeyring> {
+): Promise<KeyringOpenResult> {
   cipher.expectKeyring({ keyring: '', keyringEdition: 0 })
   cipher.expectKeyring(record)
   try {

@@ -1,11 +1,11 @@
 import { answer, type Call, type CallOutcome, dataAnswer } from '../api/call.ts'
 import { type Licence, readLicence } from '../api/licence.ts'
 import type { Deployment, Ports } from '../ports.ts'
-import { printTime } from '../values/time.ts'
-import { logDaysLeft } from '../watching/notice.ts'
+import { formatTime } from '../values/time.ts'
+import { logDaysUntilExpiry } from '../watching/notice.ts'
 
 /** Handles GET sys/license/status: returns the licence in the deployment's settings, or why it cannot be used. */
-export function licenseStatus({ ports: { deployment }, now }: Call): CallOutcome {
+export function showLicenseStatus({ ports: { deployment }, now }: Call): CallOutcome {
   const licensing = readLicence(deployment.license)
   if (!licensing.ok)
     return answer(
@@ -22,7 +22,7 @@ export function licenseStatus({ ports: { deployment }, now }: Call): CallOutcome
  * Handles GET sys/license/features, for user interfaces. An expired licence still lists its features, because running replication
  * continues.
  */
-export function licenseFeatures({ ports: { deployment } }: Call): CallOutcome {
+export function showLicenseFeatures({ ports: { deployment } }: Call): CallOutcome {
   const licensing = readLicence(deployment.license)
   return answer(dataAnswer({ features: !licensing.ok ? [] : licensing.value.features }))
 }
@@ -33,23 +33,27 @@ const isEnded = ({ endsAt }: Licence, now: number): boolean => endsAt * 1000 <= 
 const shownOf = ({ id, features, startsAt, endsAt }: Licence) => ({
   license_id: id,
   features,
-  start_time: printTime(startsAt * 1000),
-  expiration_time: printTime(endsAt * 1000),
+  start_time: formatTime(startsAt * 1000),
+  expiration_time: formatTime(endsAt * 1000),
   terminated: false,
 })
 
 /** Returns the licence part of health; undefined if there is no licence. */
-export function licenceForHealth({ license }: Deployment) {
+export function describeLicenceForHealth({ license }: Deployment) {
   const licensing = readLicence(license)
   return !licensing.ok
     ? undefined
-    : { state: 'autoloaded', expiry_time: printTime(licensing.value.endsAt * 1000), terminated: false }
+    : { state: 'autoloaded', expiry_time: formatTime(licensing.value.endsAt * 1000), terminated: false }
 }
 
 /** Logs the remaining days of the licence, as a warning in the last thirty days and after expiry. */
-export function watchLicence({ deployment, clock, log }: Pick<Ports, 'deployment' | 'clock' | 'log'>): void {
+export function logLicenceExpiry({
+  deployment,
+  clock,
+  log,
+}: Pick<Ports, 'deployment' | 'clock' | 'log'>): void {
   const read = readLicence(deployment.license)
   if (!read.ok) return
   const { id, endsAt } = read.value
-  logDaysLeft({ clock, log }, 'the licence', { id }, { endsAt: endsAt * 1000, metric: 'LicenceDays' })
+  logDaysUntilExpiry({ clock, log }, 'the licence', { id }, { endsAt: endsAt * 1000, metric: 'LicenceDays' })
 }

@@ -6,7 +6,7 @@ import { defined } from '../values/defined.ts'
  * Handles GET sys/internal/ui/resultant-acl: returns the caller's rules by path, for graphical clients. Omits rules with `+`, as Vault
  * does.
  */
-export function resultantAcl(call: Call): CallOutcome {
+export function showResultantAcl(call: Call): CallOutcome {
   const { root, rules } = callerOf(call).rights
   if (root) return answer(dataAnswer({ root, chroot_namespace: '' }))
   const shown = rules.filter(({ path }) => !path.includes('+'))

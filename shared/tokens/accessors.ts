@@ -1,9 +1,9 @@
 import { answer, type Call, type CallOutcome, keyListAnswer } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
 import { type listFields, readPageParameters } from '../api/listing.ts'
-import type { Page, ScanSegment } from '../ports.ts'
+import type { ListPage, ScanSegment } from '../ports.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { isAlive } from './descendants.ts'
+import { isTokenAlive } from './descendants.ts'
 
 const SEGMENTS = 4
 
@@ -13,7 +13,7 @@ const SEGMENTS = 4
  * the previous page. If its token is gone, DynamoDB continues after its position. Other engines may find nothing, so an empty
  * page is then an error, because the client would take the list for complete.
  */
-export async function listAccessors(call: Call<typeof listFields>): Promise<CallOutcome> {
+export async function listTokenAccessors(call: Call<typeof listFields>): Promise<CallOutcome> {
   const page = readPageParameters(call.parameters)
   if (page.after !== undefined || page.limit !== undefined)
     return answer(keyListAnswer(await onePage(call, page)))
@@ -26,16 +26,16 @@ const accessorOf = ({ pk }: Pick<Item, 'pk'>): string => pk.slice(pk.indexOf('#'
 async function segment(call: Call, where: ScanSegment): Promise<string[]> {
   const found: string[] = []
   for await (const { items } of call.ports.store.scan('token', where))
-    found.push(...items.filter(item => isAlive(item.data, call)).map(accessorOf))
+    found.push(...items.filter(item => isTokenAlive(item.data, call)).map(accessorOf))
   return found
 }
 
-async function onePage(call: Call, { after, limit = Number.POSITIVE_INFINITY }: Page): Promise<string[]> {
+async function onePage(call: Call, { after, limit = Number.POSITIVE_INFINITY }: ListPage): Promise<string[]> {
   const from = after === undefined ? undefined : key('token', after)
   const found: string[] = []
   const where = { index: 0, of: 1, from: from && { pk: from.pk, sk: from.sk }, limit }
   for await (const { items } of call.ports.store.scan('token', where)) {
-    found.push(...items.filter(item => isAlive(item.data, call)).map(accessorOf))
+    found.push(...items.filter(item => isTokenAlive(item.data, call)).map(accessorOf))
     if (found.length >= limit) break
   }
   if (found.length === 0 && from && !(await call.ports.store.read([from]))[0])

@@ -1,11 +1,11 @@
 import { BATCH_TOKEN_PREFIX, isRootToken, type Token } from '../model/token.ts'
 import type { FieldCipher, SealedToken } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
-import { isSignedByAny } from '../storage/signed-batch.ts'
+import { isBatchSignedByAny } from '../storage/signed-batch.ts'
 import { isObject, parseJson } from '../values/json.ts'
 
 /** Decrypts a batch token. @returns undefined if the keyring did not encrypt the text @param text as presented */
-export const openBatch = (
+export const decryptBatchTokenText = (
   text: string,
   cipher: Pick<FieldCipher, 'decryptToken'>,
 ): Promise<SealedToken | undefined> => cipher.decryptToken(text.slice(BATCH_TOKEN_PREFIX.length))
@@ -20,13 +20,13 @@ type BatchFault = 'batch-token-root' | 'batch-token-unsigned' | 'batch-token-unr
  * @param term the item of the term that encrypted the token
  * @see docs/spec/keys.md#batch-tokens
  */
-export function readBatch(
+export function readBatchToken(
   { content, signature }: SealedToken,
   term: Item<'term'> | undefined,
 ): { token: Token; fault?: never } | { token?: never; fault: BatchFault } {
   const { signers = [], tokensUntil } = term?.data ?? {}
   const keys = signers.map(({ key }) => key)
-  if (!isSignedByAny(keys, content, signature)) return { fault: 'batch-token-unsigned' }
+  if (!isBatchSignedByAny(keys, content, signature)) return { fault: 'batch-token-unsigned' }
   const token = tokenIn(content)
   if (!token) return { fault: 'batch-token-unreadable' }
   if (isRootToken(token)) return { fault: 'batch-token-root' }

@@ -20,31 +20,31 @@ import {
   storedTokenHashOf,
   type Token,
 } from '../model/token.ts'
-import { permits } from '../policies/access.ts'
+import { permitsRequest } from '../policies/access.ts'
 import { builtInPolicies } from '../policies/builtin.ts'
 import {
-  DEFAULT,
+  addDefaultPolicy,
+  DEFAULT_POLICY_NAME,
   isPolicyName,
-  POLICY_NAMES,
-  policySet,
-  ROOT,
+  normalisePolicySet,
+  POLICY_NAMES_TEXT,
+  ROOT_POLICY_NAME,
   sanitisePolicies,
-  withDefault,
 } from '../policies/names.ts'
-import { put } from '../storage/changes.ts'
+import { putItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { Secret } from '../values/secret.ts'
-import { DEEPEST_HIERARCHY } from './descendants.ts'
-import { authOf, displayName, issueBatch, issueService } from './mint.ts'
-import { networksOf } from './networks.ts'
-import { defaultParameters, pickTokenTerms } from './parameters.ts'
+import { MAX_TOKEN_DEPTH } from './descendants.ts'
+import { buildResponseAuth, issueBatchToken, issueServiceToken, tokenDisplayName } from './mint.ts'
+import { boundNetworksOf } from './networks.ts'
+import { defaultTokenParameters, pickTokenTerms } from './parameters.ts'
 import type { TokenParameters } from './terms.ts'
-import { computeLifetime } from './ttl.ts'
+import { computeTokenLifetime } from './ttl.ts'
 
-export const createFields = {
+export const createTokenFields = {
   id: text('Text of the token, instead of a random one; needs sudo', { secret: true }),
-  policies: listField('Policies; default: those of the parent', { counts: policySet }),
+  policies: listField('Policies; default: those of the parent', { counts: normalisePolicySet }),
   meta: textMapField('Metadata, texts by name'),
   no_parent: boolField('Make an orphan; needs sudo'),
   no_default_policy: boolField('Exclude the policy `default`'),
@@ -58,11 +58,11 @@ export const createFields = {
   entity_alias: text('Not supported: an entity comes from a login'),
 }
 
-export type CreateParameters = SuppliedParameters<typeof createFields>
+export type CreateTokenParameters = SuppliedParameters<typeof createTokenFields>
 
 /** The facts that decide a new token. Durations are in seconds. */
-export interface CreateFacts {
-  parameters: CreateParameters
+export interface CreateTokenFacts {
+  parameters: CreateTokenParameters
   parent: Pick<Caller, 'token' | 'accessor'>
   /** true if the caller has sudo on this path or is root */
   privileged: boolean
@@ -72,13 +72,13 @@ export interface CreateFacts {
   /** epoch milliseconds */
   now: number
   /** rules of the token role; without a role the caller's own rights decide */
-  role?: RoleRules
+  role?: TokenRoleRules
   /** true if the endpoint always creates orphans */
   orphan: boolean
 }
 
 /** The rules of a token role for the tokens created with it. */
-export interface RoleRules {
+export interface TokenRoleRules {
   name: string
   /** Replaces the check against the caller's policies if the role lists policies. Throws if a requested policy is not allowed. */
   allowed?: (wanted: readonly string[]) => readonly string[]
@@ -99,9 +99,9 @@ export interface RoleRules {
  * @throws ApiError `invalid_request`
  * @see docs/spec/tokens.md#creation
  */
-export function decideToken(facts: CreateFacts): { token: Token; warnings: string[] } {
+export function decideNewToken(facts: CreateTokenFacts): { token: Token; warnings: string[] } {
   const { parameters, parent, role, now } = facts
-  const terms = role?.terms ?? defaultParameters
+  const terms = role?.terms ?? defaultTokenParameters
   checkParent(facts)
   const type = typeOf(parameters, role)
   const orphan = facts.orphan || (role?.orphan ?? false) || (parameters.no_parent ?? false)
@@ -110,7 +110,7 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
   const explicitMax = smallest(parameters.explicit_max_ttl ?? 0, terms.explicitMaxTtl)
   const numUses = smallest(parameters.num_uses ?? 0, terms.numUses)
   if (type === 'batch') checkBatch(parameters, { numUses, period, policies })
-  const endless = policies.includes(ROOT) && !parameters.ttl && period === 0 && explicitMax === 0
+  const endless = policies.includes(ROOT_POLICY_NAME) && !parameters.ttl && period === 0 && explicitMax === 0
   const granted = endless
     ? { ttl: 0, warnings: [] }
     : grantedOf({ ttl: parameters.ttl ?? 0, period, explicitMax }, now)
@@ -119,7 +119,7 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
     type,
     hash: '',
     path: role?.pathSuffix ? `${facts.path}/${role.pathSuffix}` : facts.path,
-    displayName: displayName('token', parameters.display_name ?? ''),
+    displayName: tokenDisplayName('token', parameters.display_name ?? ''),
     policies,
     meta: parameters.meta && Object.keys(parameters.meta).length > 0 ? parameters.meta : null,
     role: role?.name,
@@ -154,8 +154,8 @@ const UNBOUND = 'token_bound_cidrs and token_strictly_bind_ip do not apply to a 
  * Returns the networks of a new token: those of the token role, else those of the parent unless the caller has sudo. An orphan
  * keeps the parent's networks too.
  */
-function tiedTo({ role, parent, privileged, source }: CreateFacts): readonly string[] {
-  const own = role ? networksOf(role.terms, source) : []
+function tiedTo({ role, parent, privileged, source }: CreateTokenFacts): readonly string[] {
+  const own = role ? boundNetworksOf(role.terms, source) : []
   if (own.length > 0) return own
   return privileged ? [] : parent.token.boundCidrs
 }
@@ -164,21 +164,21 @@ const smallest = (...limits: number[]): number =>
   Math.min(...limits.filter(limit => limit > 0), Number.MAX_SAFE_INTEGER) % Number.MAX_SAFE_INTEGER
 
 function checkBatch(
-  parameters: CreateParameters,
+  parameters: CreateTokenParameters,
   { numUses, period, policies }: { numUses: number; period: number; policies: readonly string[] },
 ): void {
   if (numUses > 0 || period > 0 || (parameters.explicit_max_ttl ?? 0) > 0)
     throw invalidRequestError('batch tokens can have neither num_uses nor period nor explicit_max_ttl')
   if (parameters.id) throw invalidRequestError('the id of a batch token cannot be chosen')
-  if (policies.includes(ROOT)) throw invalidRequestError('batch tokens cannot be root tokens')
+  if (policies.includes(ROOT_POLICY_NAME)) throw invalidRequestError('batch tokens cannot be root tokens')
 }
 
-function checkParent({ parameters, parent, privileged, role, orphan }: CreateFacts): void {
+function checkParent({ parameters, parent, privileged, role, orphan }: CreateTokenFacts): void {
   const { token } = parent
   if (token.type === 'batch') throw invalidRequestError('batch tokens cannot create more tokens')
   if (token.numUses > 0) throw invalidRequestError('restricted use token cannot generate child tokens')
-  if (token.depth >= DEEPEST_HIERARCHY && !orphan && !role?.orphan)
-    throw invalidRequestError(`token hierarchy is too deep (max ${DEEPEST_HIERARCHY})`)
+  if (token.depth >= MAX_TOKEN_DEPTH && !orphan && !role?.orphan)
+    throw invalidRequestError(`token hierarchy is too deep (max ${MAX_TOKEN_DEPTH})`)
   if (parameters.entity_alias) throw invalidRequestError('entity_alias is not supported')
   const negative = (['num_uses'] as const).find(name => (parameters[name] ?? 0) < 0)
   if (negative) throw invalidRequestError(`${negative} must not be negative`)
@@ -187,7 +187,7 @@ function checkParent({ parameters, parent, privileged, role, orphan }: CreateFac
   if (sudo) throw invalidRequestError(`${sudo} needs a root token or the sudo capability`)
 }
 
-function typeOf({ type }: CreateParameters, role: RoleRules | undefined): Token['type'] {
+function typeOf({ type }: CreateTokenParameters, role: TokenRoleRules | undefined): Token['type'] {
   if (type !== undefined && !['', 'service', 'batch'].includes(type))
     throw invalidRequestError('type must be service or batch')
   if (role && role.terms.type !== 'default') return role.terms.type
@@ -195,30 +195,30 @@ function typeOf({ type }: CreateParameters, role: RoleRules | undefined): Token[
   return role?.otherwise ?? 'service'
 }
 
-function policiesOf({ parameters, parent, privileged, role }: CreateFacts): string[] {
+function policiesOf({ parameters, parent, privileged, role }: CreateTokenFacts): string[] {
   const wanted = sanitisePolicies(parameters.policies ?? [])
-  if (wanted.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES)
+  if (wanted.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES_TEXT)
   const suppressed = (parameters.no_default_policy ?? false) || (role?.terms.noDefaultPolicy ?? false)
   const own = parent.token.policies
   const allowed = role?.allowed?.(wanted)
   const policies = allowed ? sanitisePolicies(allowed) : wanted.length > 0 ? wanted : own
   role?.forbid(policies)
-  if (role && !role.unlisted && policies.includes(ROOT))
+  if (role && !role.unlisted && policies.includes(ROOT_POLICY_NAME))
     throw invalidRequestError('a token role that lists policies cannot give the policy root')
-  if (allowed) return withDefault(policies, suppressed)
-  if (policies.includes(ROOT) && !isRootToken(parent.token))
+  if (allowed) return addDefaultPolicy(policies, suppressed)
+  if (policies.includes(ROOT_POLICY_NAME) && !isRootToken(parent.token))
     throw invalidRequestError('root tokens may not be created without parent token being root')
-  if (policies.includes(ROOT) && parent.token.ttl > 0 && !parameters.ttl) {
+  if (policies.includes(ROOT_POLICY_NAME) && parent.token.ttl > 0 && !parameters.ttl) {
     throw invalidRequestError('only a root token that never expires can create another')
   }
   if (!privileged && !policies.every(name => own.includes(name)))
     throw invalidRequestError('child policies must be subset of parent')
   // `default` is an ordinary policy: a caller without it cannot grant it
-  return withDefault(policies, suppressed || !(privileged || own.includes(DEFAULT)))
+  return addDefaultPolicy(policies, suppressed || !(privileged || own.includes(DEFAULT_POLICY_NAME)))
 }
 
 function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, now: number) {
-  const granted = computeLifetime(
+  const granted = computeTokenLifetime(
     { increment: 0, ttl: wish.ttl, period: wish.period, methodMax: 0, explicitMax: wish.explicitMax },
     { default: SYSTEM_LEASE_TTL_SECONDS, max: SYSTEM_LEASE_TTL_SECONDS },
     now,
@@ -229,25 +229,25 @@ function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, n
 }
 
 /** Handles POST auth/token/create. */
-export const createToken = (call: Call<typeof createFields>): Promise<CallOutcome> =>
-  createAndStore(call, { orphan: false })
+export const createToken = (call: Call<typeof createTokenFields>): Promise<CallOutcome> =>
+  createAndStoreToken(call, { orphan: false })
 
 /** Handles POST auth/token/create-orphan. */
-export const createOrphan = (call: Call<typeof createFields>): Promise<CallOutcome> =>
-  createAndStore(call, { orphan: true })
+export const createOrphanToken = (call: Call<typeof createTokenFields>): Promise<CallOutcome> =>
+  createAndStoreToken(call, { orphan: true })
 
 /** Creates and stores a token, by the rules of a token role if one is given. */
-export async function createAndStore(
-  call: Call<typeof createFields>,
-  how: { orphan: boolean; role?: RoleRules },
+export async function createAndStoreToken(
+  call: Call<typeof createTokenFields>,
+  how: { orphan: boolean; role?: TokenRoleRules },
 ): Promise<CallOutcome> {
   const caller = callerOf(call)
   const { cipher, entropy } = call.ports
   const { path, source } = call.request
   const privileged = (['update', 'create'] as const).some(capability =>
-    permits(caller.rights, { path, capability, sudo: true }),
+    permitsRequest(caller.rights, { path, capability, sudo: true }),
   )
-  const { token, warnings } = decideToken({
+  const { token, warnings } = decideNewToken({
     parameters: call.parameters,
     parent: caller,
     privileged,
@@ -259,12 +259,13 @@ export async function createAndStore(
   const chosen = chosenText(call.parameters.id)
   const text = chosen ?? generateServiceTokenText(entropy.bytes)
   const hash = await storedTokenHashOf(text.reveal(), cipher)
-  const issued = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, text, hash)
+  const issued =
+    token.type === 'batch' ? await issueBatchToken(token, cipher) : issueServiceToken(token, text, hash)
   if (chosen) await checkFree(call, accessorOfToken(issued.token))
   const unknown = await unknownPolicies(call, token.policies)
   return answerAfterChanges([...issued.changes, ...wayFromParent(issued.token)], {
     kind: 'auth',
-    auth: authOf(issued.token, issued.text, token.meta, []),
+    auth: buildResponseAuth(issued.token, issued.text, token.meta, []),
     warnings: [...warnings, ...unknown.map(name => `policy "${name}" does not exist`)],
   })
 }
@@ -276,7 +277,7 @@ export async function createAndStore(
 const wayFromParent = (token: Token) =>
   token.parent === undefined || token.type === 'batch'
     ? []
-    : [put(key('child', token.parent, accessorOfToken(token)), {})]
+    : [putItem(key('child', token.parent, accessorOfToken(token)), {})]
 
 /** The characters that a header can carry. */
 const VISIBLE = /^[\x21-\x7e]+$/
@@ -301,7 +302,10 @@ async function checkFree({ ports }: Call, accessor: string): Promise<void> {
   if (taken) throw invalidRequestError('a token with this id already exists')
 }
 
-async function unknownPolicies(call: Call<typeof createFields>, names: readonly string[]): Promise<string[]> {
+async function unknownPolicies(
+  call: Call<typeof createTokenFields>,
+  names: readonly string[],
+): Promise<string[]> {
   const asked = names.filter(name => !builtInPolicies.has(name))
   const found = asked.length > 0 ? await call.ports.store.read(asked.map(name => key('policy', name))) : []
   return asked.filter((_, index) => !found[index])

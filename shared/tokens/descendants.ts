@@ -2,11 +2,11 @@ import { type ChangeGroup, commitEachGroup, countGroupOutcomes } from '../jobs/c
 import { isMountedAccessor, type MountTable } from '../model/mount.ts'
 import { isTokenExpired, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
-import { type Change, removeIfUnchanged, replace } from '../storage/changes.ts'
-import { type Item, key, partitions } from '../storage/kinds.ts'
+import { type Change, removeItemIfUnchanged, replaceItem } from '../storage/changes.ts'
+import { type Item, itemPartitions, key } from '../storage/kinds.ts'
 
 /** Maximum depth of a token hierarchy, because every use of a token checks all its ancestors. */
-export const DEEPEST_HIERARCHY = 32
+export const MAX_TOKEN_DEPTH = 32
 
 /** The inputs for checking a token and its ancestors. */
 export interface TokenDependencies {
@@ -15,7 +15,7 @@ export interface TokenDependencies {
 }
 
 /** Reports whether a token is unexpired and its mount still exists. */
-export function isAlive(token: Readonly<Token>, { ports, mounts }: TokenDependencies): boolean {
+export function isTokenAlive(token: Readonly<Token>, { ports, mounts }: TokenDependencies): boolean {
   return (
     !isTokenExpired(token, ports.clock.now()) &&
     (token.mount === undefined || isMountedAccessor(mounts, token.mount))
@@ -30,15 +30,18 @@ const isParentOf = (child: Child, there: Readonly<Token> | undefined): boolean =
   there !== undefined && (child.parentCreatedAt === undefined || child.parentCreatedAt === there.createdAt)
 
 /** Reports whether every ancestor of a token is still valid. Revoking a token invalidates its descendants at once. */
-export async function areAncestorsAlive(token: Child, dependencies: TokenDependencies): Promise<boolean> {
+export async function areTokenAncestorsAlive(
+  token: Child,
+  dependencies: TokenDependencies,
+): Promise<boolean> {
   let child = token
   for (let depth = 0; child.parent !== undefined; depth++) {
     const [item] = await dependencies.ports.store.read([key('token', child.parent)])
     if (
       !item ||
-      depth > DEEPEST_HIERARCHY ||
+      depth > MAX_TOKEN_DEPTH ||
       !isParentOf(child, item.data) ||
-      !isAlive(item.data, dependencies)
+      !isTokenAlive(item.data, dependencies)
     )
       return false
     child = item.data
@@ -52,7 +55,9 @@ export async function readLiveToken(
   dependencies: TokenDependencies,
 ): Promise<Item<'token'> | undefined> {
   const [item] = await dependencies.ports.store.read([key('token', accessor)])
-  return item && isAlive(item.data, dependencies) && (await areAncestorsAlive(item.data, dependencies))
+  return item &&
+    isTokenAlive(item.data, dependencies) &&
+    (await areTokenAncestorsAlive(item.data, dependencies))
     ? item
     : undefined
 }
@@ -64,7 +69,7 @@ interface Led {
 }
 
 async function childrenOf(accessor: string, { store }: Pick<Ports, 'store'>): Promise<Led[]> {
-  const pointers = await store.list(partitions('child', accessor))
+  const pointers = await store.list(itemPartitions('child', accessor))
   const found = await store.read(pointers.map(pointer => key('token', pointer.sk)))
   return pointers.map((pointer, index) => {
     const child = found[index]
@@ -73,8 +78,8 @@ async function childrenOf(accessor: string, { store }: Pick<Ports, 'store'>): Pr
 }
 
 const removalOf = ({ pointer, child }: Led): ChangeGroup => [
-  ...(child ? [removeIfUnchanged(child)] : []),
-  removeIfUnchanged(pointer),
+  ...(child ? [removeItemIfUnchanged(child)] : []),
+  removeItemIfUnchanged(pointer),
 ]
 
 /**
@@ -82,7 +87,7 @@ const removalOf = ({ pointer, child }: Led): ChangeGroup => [
  * storage. Valid tokens are kept, even if an index entry names them. Stops at the deadline; tidy removes the rest.
  * @param eldest `dead`: the token is invalid but may still be stored
  */
-export async function sweepDescendants(
+export async function revokeDescendants(
   accessor: string,
   ports: Pick<Ports, 'store' | 'clock'>,
   cluster: () => Promise<ClusterRead>,
@@ -111,7 +116,7 @@ export async function sweepDescendants(
  * conflict, and the caller retries.
  * @returns whether no child is left
  */
-export async function orphanChildren(
+export async function orphanChildTokens(
   parent: Item<'token'>,
   accessor: string,
   ports: Pick<Ports, 'store' | 'clock'>,
@@ -120,7 +125,7 @@ export async function orphanChildren(
   const results: ('done' | 'conflict')[] = []
   for (const { pointer, child } of await childrenOf(accessor, ports)) {
     if (child && !isParentOf(child.data, parent.data)) continue
-    const changes = [...(child ? [orphaned(child)] : []), removeIfUnchanged(pointer)]
+    const changes = [...(child ? [orphaned(child)] : []), removeItemIfUnchanged(pointer)]
     results.push(await ports.store.commit(changes, cluster))
   }
   return results.every(result => result === 'done')
@@ -128,5 +133,5 @@ export async function orphanChildren(
 
 function orphaned(item: Item<'token'>): Change {
   const { parent: _, parentCreatedAt: __, ...orphan } = item.data
-  return replace(item, item, orphan, item.expires === undefined ? {} : { expires: item.expires })
+  return replaceItem(item, item, orphan, item.expires === undefined ? {} : { expires: item.expires })
 }

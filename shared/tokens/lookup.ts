@@ -12,10 +12,10 @@ import {
 } from '../model/token.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { sameSecret } from '../values/secret.ts'
-import { printTime } from '../values/time.ts'
-import { openBatch, readBatch } from './batch.ts'
-import { areAncestorsAlive, isAlive, readLiveToken } from './descendants.ts'
+import { secretsEqual } from '../values/secret.ts'
+import { formatTime } from '../values/time.ts'
+import { decryptBatchTokenText, readBatchToken } from './batch.ts'
+import { areTokenAncestorsAlive, isTokenAlive, readLiveToken } from './descendants.ts'
 import { showTokenTerms } from './parameters.ts'
 
 export const tokenField = { token: text('The token', { secret: true }) }
@@ -34,15 +34,15 @@ interface Found {
 }
 
 /** Handles POST and GET auth/token/lookup. Without a token parameter it looks up the caller's own token. */
-export async function lookup(call: Call<typeof tokenField>): Promise<CallOutcome> {
+export async function lookUpToken(call: Call<typeof tokenField>): Promise<CallOutcome> {
   const caller = callerOf(call)
   const asked = call.parameters.token || caller.text.reveal()
-  if (sameSecret(asked, caller.text.reveal())) return lookupSelf(call)
-  return answer(dataAnswer(await shown(call, await findToken(call, asked))))
+  if (secretsEqual(asked, caller.text.reveal())) return lookUpOwnToken(call)
+  return answer(dataAnswer(await shown(call, await findTokenByText(call, asked))))
 }
 
 /** Handles GET and POST auth/token/lookup-self. */
-export async function lookupSelf(call: Call): Promise<CallOutcome> {
+export async function lookUpOwnToken(call: Call): Promise<CallOutcome> {
   const { token, item, text: own, accessor } = callerOf(call)
   // the stored token counts this use; a token is deleted with its last use
   const left = item?.data ?? { ...token, numUses: 0 }
@@ -50,13 +50,13 @@ export async function lookupSelf(call: Call): Promise<CallOutcome> {
 }
 
 /** Handles POST auth/token/lookup-accessor. The response does not contain the token. */
-export async function lookupAccessor(call: Call<typeof accessorField>): Promise<CallOutcome> {
-  const item = await findByAccessor(call, call.parameters.accessor ?? '')
+export async function lookUpTokenByAccessor(call: Call<typeof accessorField>): Promise<CallOutcome> {
+  const item = await findTokenByAccessor(call, call.parameters.accessor ?? '')
   return answer(dataAnswer(await shown(call, { token: item.data, id: '', accessor: item.sk })))
 }
 
 /** Returns the stored token of an accessor. @throws ApiError `invalid_request` */
-export async function findByAccessor(call: Call, accessor: string) {
+export async function findTokenByAccessor(call: Call, accessor: string) {
   const item = await readLiveToken(accessor, call)
   if (!item) throw invalidRequestError('invalid accessor')
   return { ...item, sk: accessor }
@@ -70,13 +70,13 @@ async function wrappingHint({ ports }: Pick<Call, 'ports'>, accessor: string): P
 }
 
 /** Finds a token by its text. @throws ApiError `bad_token` */
-export async function findToken(call: Call, asked: string): Promise<Found> {
+export async function findTokenByText(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_TOKEN_PREFIX)) {
-    const sealed = await openBatch(asked, call.ports.cipher)
+    const sealed = await decryptBatchTokenText(asked, call.ports.cipher)
     if (!sealed) throw new ApiError('bad_token')
     const [term] = await call.ports.store.read([key('term', sealed.term)])
-    const { token } = readBatch(sealed, term)
-    if (!token || !isAlive(token, call) || !(await areAncestorsAlive(token, call)))
+    const { token } = readBatchToken(sealed, term)
+    if (!token || !isTokenAlive(token, call) || !(await areTokenAncestorsAlive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
@@ -102,15 +102,15 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     orphan: token.parent === undefined,
     renewable: token.renewable,
     creation_time: toSeconds(token.createdAt),
-    issue_time: printTime(token.createdAt),
+    issue_time: formatTime(token.createdAt),
     creation_ttl: token.creationTtl,
     ttl: tokenSecondsLeft(token, call.now),
-    expire_time: end === undefined ? null : printTime(end),
+    expire_time: end === undefined ? null : formatTime(end),
     ...showTokenTerms(token),
     role: token.role || undefined,
     ...(token.renewedAt === undefined
       ? {}
-      : { last_renewal: printTime(token.renewedAt), last_renewal_time: toSeconds(token.renewedAt) }),
+      : { last_renewal: formatTime(token.renewedAt), last_renewal_time: toSeconds(token.renewedAt) }),
   })
 }
 

@@ -10,13 +10,13 @@ import {
   tokenHashOf,
 } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
-import { type Change, create } from '../storage/changes.ts'
+import { type Change, createItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 
 /** Builds `<mount>-<name>` from letters, digits and dashes. @see docs/spec/tokens.md#minting */
-export const displayName = (prefix: string, name: string): string =>
+export const tokenDisplayName = (prefix: string, name: string): string =>
   (name === '' ? prefix : `${prefix}-${name}`).replace(/[^A-Za-z0-9-]/g, '-').replace(/^-+|-+$/g, '')
 
 interface Issued {
@@ -27,14 +27,14 @@ interface Issued {
 }
 
 /** Issues a service token, stored under the hash of its text. */
-export function issueService(token: Token, text: Secret, hash = tokenHashOf(text.reveal())): Issued {
+export function issueServiceToken(token: Token, text: Secret, hash = tokenHashOf(text.reveal())): Issued {
   const stored = { ...token, hash }
   const expires = tokenExpirySecond(stored)
   return {
     token: stored,
     text: text.reveal(),
     changes: [
-      create(key('token', accessorOfToken(stored)), stored, expires === undefined ? {} : { expires }),
+      createItem(key('token', accessorOfToken(stored)), stored, expires === undefined ? {} : { expires }),
     ],
   }
 }
@@ -43,7 +43,7 @@ export function issueService(token: Token, text: Secret, hash = tokenHashOf(text
  * Issues a batch token, which contains all its data and is not stored.
  * @throws ApiError `invalid_request` if the token is longer than a request may carry
  */
-export async function issueBatch(token: Token, cipher: FieldCipher): Promise<Issued> {
+export async function issueBatchToken(token: Token, cipher: FieldCipher): Promise<Issued> {
   const text = BATCH_TOKEN_PREFIX + (await cipher.encryptToken(JSON.stringify(token)))
   if (text.length > MAX_TOKEN_LENGTH)
     throw invalidRequestError(
@@ -53,7 +53,7 @@ export async function issueBatch(token: Token, cipher: FieldCipher): Promise<Iss
 }
 
 /** Builds the `auth` object of a token. @see docs/spec/transport.md#successes */
-export const authOf = (
+export const buildResponseAuth = (
   token: Token,
   text: string,
   metadata: Readonly<Record<string, string>> | null,

@@ -2,24 +2,24 @@ import { invalidRequestError } from '../api/errors.ts'
 import type { ParameterField } from '../api/fields.ts'
 import { defined } from '../values/defined.ts'
 import {
-  type TermFieldName,
-  type TermOwner,
   type TokenParameters,
+  type TokenTermFieldName,
+  type TokenTermOwner,
   type TokenTerms,
-  termRows,
+  tokenTermRows,
 } from './terms.ts'
 
-type TermFields = Readonly<Record<TermFieldName, ParameterField<unknown>>>
+type TermFields = Readonly<Record<TokenTermFieldName, ParameterField<unknown>>>
 
 /** Token parameters in a role request. The role's fields decide which names exist. */
-type Given = { readonly [name in TermFieldName]?: unknown }
+type Given = { readonly [name in TokenTermFieldName]?: unknown }
 
 /** Returns the request fields of the token parameters, for roles or for token roles. */
-export function tokenFields(taker: TermOwner): TermFields {
-  const current = termRows.flatMap(([_, { name, of, kind, doc, counts }]) =>
+export function createTokenTermFields(taker: TokenTermOwner): TermFields {
+  const current = tokenTermRows.flatMap(([_, { name, of, kind, doc, counts }]) =>
     of.includes(taker) ? [[name, kind(doc, counts ? { counts } : {})] as const] : [],
   )
-  const deprecated = termRows.flatMap(([_, { name, kind, counts, old }]) =>
+  const deprecated = tokenTermRows.flatMap(([_, { name, kind, counts, old }]) =>
     old?.of.includes(taker)
       ? [[old.name, kind(`Deprecated: ${name}`, defined({ replacedBy: name, counts }))] as const]
       : [],
@@ -28,8 +28,8 @@ export function tokenFields(taker: TermOwner): TermFields {
 }
 
 /** Token parameters without any limit. */
-export const defaultParameters = {
-  ...Object.fromEntries(termRows.map(([key, { neutral }]) => [key, neutral])),
+export const defaultTokenParameters = {
+  ...Object.fromEntries(tokenTermRows.map(([key, { neutral }]) => [key, neutral])),
   legacy: {},
 } as TokenParameters
 
@@ -40,11 +40,15 @@ export const defaultParameters = {
  * @throws ApiError `invalid_request`
  * @see docs/spec/roles.md#token-parameters
  */
-export function mergeParameters(stored: TokenParameters, given: Given, mountMax: number): TokenParameters {
+export function mergeTokenParameters(
+  stored: TokenParameters,
+  given: Given,
+  mountMax: number,
+): TokenParameters {
   const sent = given as Readonly<Record<string, unknown>>
   const merged: Record<string, unknown> = {}
   const legacy: Record<string, unknown> = {}
-  for (const [key, row] of termRows) {
+  for (const [key, row] of tokenTermRows) {
     const current = readAs(row, sent[row.name])
     const old = row.old && readAs(row.old, sent[row.old.name])
     merged[key] = current ?? old ?? stored[key]
@@ -66,7 +70,7 @@ const readAs = ({ store }: { store?(given: unknown): unknown }, given: unknown):
   given === undefined || !store ? given : store(given)
 
 function faultOf(merged: TokenParameters, mountMax: number): string | undefined {
-  for (const [key, { fault }] of termRows) {
+  for (const [key, { fault }] of tokenTermRows) {
     const found = fault?.(merged[key], mountMax)
     if (found) return found
   }
@@ -79,7 +83,7 @@ function faultOf(merged: TokenParameters, mountMax: number): string | undefined 
 }
 
 /** Returns a warning if the role allows a longer TTL than its mount. */
-export const parameterWarnings = (parameters: TokenParameters, mountMax: number): string[] =>
+export const tokenParameterWarnings = (parameters: TokenParameters, mountMax: number): string[] =>
   parameters.maxTtl > mountMax
     ? [
         `token_max_ttl (${parameters.maxTtl} s) exceeds the mount’s maximum (${mountMax} s); the mount’s maximum applies`,
@@ -87,9 +91,12 @@ export const parameterWarnings = (parameters: TokenParameters, mountMax: number)
     : []
 
 /** Returns the response form of a role's token parameters. Deprecated names appear if they were used; token roles always show some. */
-export function showParameters(parameters: TokenParameters, taker: TermOwner): Record<string, unknown> {
+export function showTokenParameters(
+  parameters: TokenParameters,
+  taker: TokenTermOwner,
+): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
-  for (const [key, { name, of, neutral, old }] of termRows) {
+  for (const [key, { name, of, neutral, old }] of tokenTermRows) {
     if (of.includes(taker)) shown[name] = parameters[key]
     const used = storedLegacy(parameters, key)
     if (!old?.of.includes(taker)) continue
@@ -100,7 +107,7 @@ export function showParameters(parameters: TokenParameters, taker: TermOwner): R
 
 const saysSomething = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
 
-const keptRows = termRows.filter(([_, { kept }]) => kept)
+const keptRows = tokenTermRows.filter(([_, { kept }]) => kept)
 
 /** Selects the parameters that a token stores. */
 export const pickTokenTerms = (parameters: TokenParameters): TokenTerms =>

@@ -1,9 +1,9 @@
 import type { Acl } from '../model/acl.ts'
 import { isRootToken, type Token } from '../model/token.ts'
-import { ROOT, sanitisePolicies } from '../policies/names.ts'
+import { ROOT_POLICY_NAME, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
+import { areTokenAncestorsAlive, type TokenDependencies } from './descendants.ts'
 
 /** The policy parser, loaded at first use, because logins do not need it. */
 let policies: Promise<typeof import('../policies/load.ts')> | undefined
@@ -17,17 +17,17 @@ export interface TokenRights {
 }
 
 /** Reasons why a valid token has no rights. */
-export type RightsFault = 'entity-gone' | 'entity-disabled' | 'parent-gone'
+export type TokenRightsFault = 'entity-gone' | 'entity-disabled' | 'parent-gone'
 
 /**
  * Loads the rights of a valid token from its own and its entity's policies. A token whose entity or ancestor is gone has none.
  * @param along key of one more item to read with the policies
  */
-export async function loadRights(
+export async function loadTokenRights(
   token: Readonly<Token>,
   dependencies: TokenDependencies,
   along?: Key | undefined,
-): Promise<Result<TokenRights, RightsFault>> {
+): Promise<Result<TokenRights, TokenRightsFault>> {
   const { store } = dependencies.ports
   const policyKeys = isRootToken(token) ? [] : token.policies.map(name => key('policy', name))
   const aliasKeys = token.entity ? [key('alias', token.entity.mount, token.entity.alias)] : []
@@ -37,17 +37,17 @@ export async function loadRights(
   const entity = aliasKeys.length > 0 ? alias?.data : undefined
   if (token.entity && entity?.entityId !== token.entity.id) return failed('entity-gone')
   if (entity?.disabled) return failed('entity-disabled')
-  if (!(await areAncestorsAlive(token, dependencies))) return failed('parent-gone')
-  const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT)
+  if (!(await areTokenAncestorsAlive(token, dependencies))) return failed('parent-gone')
+  const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT_POLICY_NAME)
   const more = identityPolicies.filter(name => !token.policies.includes(name))
   const stored = [
     ...items.slice(0, policyKeys.length),
     ...(more.length > 0 ? await store.read(more.map(name => key('policy', name))) : []),
   ]
   policies ??= import('../policies/load.ts')
-  const { compileAccess } = await policies
+  const { compileAcl } = await policies
   return ok({
-    rights: compileAccess([...token.policies, ...more], stored as (Item<'policy'> | undefined)[]),
+    rights: compileAcl([...token.policies, ...more], stored as (Item<'policy'> | undefined)[]),
     identityPolicies,
     along: along ? items.at(-1) : undefined,
   })

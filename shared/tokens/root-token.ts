@@ -1,8 +1,8 @@
 import type { Token } from '../model/token.ts'
-import { defaultParameters, pickTokenTerms } from './parameters.ts'
+import { defaultTokenParameters, pickTokenTerms } from './parameters.ts'
 
 /** Builds a root token that never expires. @param now epoch milliseconds */
-export const rootToken = (now: number): Token => ({
+export const createRootToken = (now: number): Token => ({
   type: 'service',
   hash: '',
   path: 'auth/token/root',
@@ -14,5 +14,5 @@ export const rootToken = (now: number): Token => ({
   createdAt: now,
   ttl: 0,
   creationTtl: 0,
-  ...pickTokenTerms(defaultParameters),
+  ...pickTokenTerms(defaultTokenParameters),
 })

@@ -1,17 +1,17 @@
 import { invalidRequestError } from '../api/errors.ts'
 import { boolField, durationField, intField, listField, type ParameterField, text } from '../api/fields.ts'
-import { isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../policies/names.ts'
+import { isPolicyName, normalisePolicySet, POLICY_NAMES_TEXT, sanitisePolicies } from '../policies/names.ts'
 import { isCidr } from '../values/cidr.ts'
-import type { Widened } from '../values/widened.ts'
+import type { WidenedLiteral } from '../values/widened.ts'
 
 /** The kind of role that sets a term: a login role or a token role. */
-export type TermOwner = 'role' | 'token-role'
+export type TokenTermOwner = 'role' | 'token-role'
 
 /** One token parameter: its request field, its stored form and its form in responses. */
 interface Term {
   /** name of the request field */
   name: `token_${string}`
-  of: readonly TermOwner[]
+  of: readonly TokenTermOwner[]
   kind(doc: string, options: object): ParameterField<unknown>
   doc: string
   /** value if nothing was set */
@@ -25,7 +25,7 @@ interface Term {
   /** the deprecated field name, used if the current one is not sent; `store` as above */
   old?: {
     name: string
-    of: readonly TermOwner[]
+    of: readonly TokenTermOwner[]
     store?(given: unknown): unknown
     /** true: token roles show it even if it was not used */
     always?: true
@@ -106,9 +106,9 @@ const terms = {
     kind: listField,
     doc: 'Policies of tokens',
     neutral: [] as readonly string[],
-    counts: policySet,
+    counts: normalisePolicySet,
     fault: (names: readonly string[]) => {
-      if (!names.every(isPolicyName)) return `token_policies: ${POLICY_NAMES}`
+      if (!names.every(isPolicyName)) return `token_policies: ${POLICY_NAMES_TEXT}`
       return sanitisePolicies(names).includes('root') ? 'token_policies must not contain root' : undefined
     },
     old: { name: 'policies', of: LOGINS, store: sanitisePolicies },
@@ -146,12 +146,12 @@ function tokenType(given: string): TokenType {
 }
 
 type Terms = typeof terms
-export type TermName = keyof Terms
-type Value<K extends TermName> = Widened<Terms[K]['neutral']>
-type With<P> = { [K in TermName]: Terms[K] extends P ? K : never }[TermName]
+export type TokenTermName = keyof Terms
+type Value<K extends TokenTermName> = WidenedLiteral<Terms[K]['neutral']>
+type With<P> = { [K in TokenTermName]: Terms[K] extends P ? K : never }[TokenTermName]
 
 /** The token parameters of a role. Durations are in seconds; 0 and empty lists mean unset. */
-export type TokenParameters = { [K in TermName]: Value<K> } & {
+export type TokenParameters = { [K in TokenTermName]: Value<K> } & {
   /** the deprecated names, stored only if they were used */
   legacy: { [K in With<{ old: object }>]?: Value<K> }
 }
@@ -160,6 +160,6 @@ export type TokenParameters = { [K in TermName]: Value<K> } & {
 export type TokenTerms = { [K in With<{ kept: string }>]: Value<K> }
 
 /** The names of the request fields, current and deprecated. */
-export type TermFieldName = Terms[TermName]['name'] | Terms[With<{ old: object }>]['old']['name']
+export type TokenTermFieldName = Terms[TokenTermName]['name'] | Terms[With<{ old: object }>]['old']['name']
 
-export const termRows = Object.entries(terms) as [TermName, Term][]
+export const tokenTermRows = Object.entries(terms) as [TokenTermName, Term][]

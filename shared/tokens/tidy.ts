@@ -2,9 +2,9 @@ import { acceptedAnswer, answer, type Call, type CallOutcome } from '../api/call
 import { type ChangeGroup, commitEachGroup, countGroupOutcomes } from '../jobs/commit-each.ts'
 import { type JobResult, type JobRun, processEach } from '../jobs/job.ts'
 import { type ScanPlace, scanAllItems, scanStartPlace } from '../jobs/scan.ts'
-import { remove, removeIfUnchanged, removeUnlessChanged } from '../storage/changes.ts'
+import { removeItem, removeItemIfUnchanged, removeItemUnlessChanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
+import { areTokenAncestorsAlive, type TokenDependencies } from './descendants.ts'
 
 /** Handles POST auth/token/tidy. */
 export async function startTokenTidy(call: Call): Promise<CallOutcome> {
@@ -65,8 +65,8 @@ async function removalOfDead(
   dependencies: TokenDependencies,
 ): Promise<ChangeGroup | undefined> {
   const { parent } = item.data
-  if (parent === undefined || (await areAncestorsAlive(item.data, dependencies))) return undefined
-  return [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))]
+  if (parent === undefined || (await areTokenAncestorsAlive(item.data, dependencies))) return undefined
+  return [removeItemIfUnchanged(item), removeItem(key('child', parent, accessorIn(item.pk)))]
 }
 
 // An index entry is committed with its token, so it is stale if the token is gone or another token has its ID.
@@ -75,7 +75,7 @@ async function removalOfLoose(
   { ports }: TokenDependencies,
 ): Promise<ChangeGroup | undefined> {
   const [token] = await ports.store.read([key('token', item.sk)])
-  return token?.data.parent === accessorIn(item.pk) ? undefined : [removeUnlessChanged(item)]
+  return token?.data.parent === accessorIn(item.pk) ? undefined : [removeItemUnlessChanged(item)]
 }
 
 const accessorIn = (pk: string): string => pk.slice(pk.indexOf('#') + 1)

@@ -11,41 +11,41 @@ import { boolField, listField, text } from '../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import type { TokenRole } from '../model/token-role.ts'
-import { DEFAULT, policySet } from '../policies/names.ts'
-import { replace } from '../storage/changes.ts'
+import { DEFAULT_POLICY_NAME, normalisePolicySet } from '../policies/names.ts'
+import { replaceItem } from '../storage/changes.ts'
 import { matchesGlob } from '../values/pattern.ts'
-import { createAndStore, type createFields, type RoleRules } from './create.ts'
+import { createAndStoreToken, type createTokenFields, type TokenRoleRules } from './create.ts'
 import {
-  defaultParameters,
-  mergeParameters,
-  parameterWarnings,
-  showParameters,
-  tokenFields,
+  createTokenTermFields,
+  defaultTokenParameters,
+  mergeTokenParameters,
+  showTokenParameters,
+  tokenParameterWarnings,
 } from './parameters.ts'
-import { termRows } from './terms.ts'
+import { tokenTermRows } from './terms.ts'
 
 export const tokenRoleFields = {
   allowed_policies: listField('Policies that tokens may have; empty: those of the caller', {
-    counts: policySet,
+    counts: normalisePolicySet,
   }),
-  disallowed_policies: listField('Policies that tokens may not have', { counts: policySet }),
+  disallowed_policies: listField('Policies that tokens may not have', { counts: normalisePolicySet }),
   allowed_policies_glob: listField(
     'Patterns of further policies that tokens may have; `*` is any text, anywhere',
     {
-      counts: policySet,
+      counts: normalisePolicySet,
     },
   ),
   disallowed_policies_glob: listField(
     'Patterns of policies that tokens may not have; `*` is any text, anywhere',
     {
-      counts: policySet,
+      counts: normalisePolicySet,
     },
   ),
   allowed_entity_aliases: listField('Not supported: an entity comes from a login'),
   orphan: boolField('Tokens have no parent'),
   renewable: boolField('Tokens can be renewed; default true'),
   path_suffix: text('Appended to the path of tokens'),
-  ...tokenFields('token-role'),
+  ...createTokenTermFields('token-role'),
   token_type: text(
     '`service`, `batch`, or `default-service` and `default-batch`, which apply if the request sets no type',
   ),
@@ -59,7 +59,7 @@ const initial: TokenRole = {
   orphan: false,
   renewable: true,
   pathSuffix: '',
-  token: defaultParameters,
+  token: defaultTokenParameters,
 }
 
 /** Handles POST auth/token/roles/:role_name. Fields that the request leaves out keep their values. */
@@ -69,7 +69,7 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): CallOutcome 
   const { parameters } = call
   // unlike the policies of a token, the lists of a token role keep other names next to `root`
   const names = (policies: readonly string[] | undefined, kept: readonly string[]) =>
-    policies ? policySet(policies) : kept
+    policies ? normalisePolicySet(policies) : kept
   if (parameters.allowed_entity_aliases?.length)
     throw invalidRequestError('allowed_entity_aliases is not supported: an entity comes from a login')
   const next: TokenRole = {
@@ -81,13 +81,16 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): CallOutcome 
     renewable: parameters.renewable ?? before.renewable,
     pathSuffix: parameters.path_suffix ?? before.pathSuffix,
     ...otherwiseOf(call.parameters.token_type, before),
-    token: mergeParameters(before.token, parametersOf(parameters), SYSTEM_LEASE_TTL_SECONDS),
+    token: mergeTokenParameters(before.token, parametersOf(parameters), SYSTEM_LEASE_TTL_SECONDS),
   }
   if (!/^[\w.-]*$/.test(next.pathSuffix))
     throw invalidRequestError('path_suffix may hold letters, digits, "_", "." and "-"')
   return answerAfterChanges(
-    [replace(subjectKeyOf(call, 'token-role'), stored, next)],
-    noContentAnswer([...parameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS), ...patternWarnings(next)]),
+    [replaceItem(subjectKeyOf(call, 'token-role'), stored, next)],
+    noContentAnswer([
+      ...tokenParameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS),
+      ...patternWarnings(next),
+    ]),
   )
 }
 
@@ -114,8 +117,8 @@ function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRol
  */
 function parametersOf(
   given: Call<typeof tokenRoleFields>['parameters'],
-): Parameters<typeof mergeParameters>[1] {
-  const mute = termRows.flatMap(([_, { name, old, neutral }]) =>
+): Parameters<typeof mergeTokenParameters>[1] {
+  const mute = tokenTermRows.flatMap(([_, { name, old, neutral }]) =>
     old?.always && name in given && (given as Record<string, unknown>)[old.name] === neutral
       ? [old.name]
       : [],
@@ -138,7 +141,7 @@ export function readTokenRole(call: Call): CallOutcome {
       orphan: role.orphan,
       renewable: role.renewable,
       path_suffix: role.pathSuffix,
-      ...showParameters(token, 'token-role'),
+      ...showTokenParameters(token, 'token-role'),
       token_type: token.type === 'default' ? `default-${role.otherwise ?? 'service'}` : token.type,
       allowed_entity_aliases: [],
     }),
@@ -146,13 +149,13 @@ export function readTokenRole(call: Call): CallOutcome {
 }
 
 /** Handles POST auth/token/create/:role_name. The role, not the caller's rights, limits the token. */
-export async function createWithRole(call: Call<typeof createFields>): Promise<CallOutcome> {
+export async function createTokenWithRole(call: Call<typeof createTokenFields>): Promise<CallOutcome> {
   const role = subjectOf(call, 'token-role')
   if (!role) throw invalidRequestError(`unknown role ${subjectKeyOf(call, 'token-role').sk}`)
-  return createAndStore(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })
+  return createAndStoreToken(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })
 }
 
-const rulesOf = (name: string, role: TokenRole): RoleRules => ({
+const rulesOf = (name: string, role: TokenRole): TokenRoleRules => ({
   name,
   ...(role.allowedPolicies.length > 0 || role.allowedGlobs.length > 0
     ? { allowed: wanted => allowedPolicies(role, wanted) }
@@ -165,7 +168,7 @@ const rulesOf = (name: string, role: TokenRole): RoleRules => ({
   renewable: role.renewable,
   terms: {
     ...role.token,
-    noDefaultPolicy: role.token.noDefaultPolicy || isDisallowed(role, DEFAULT),
+    noDefaultPolicy: role.token.noDefaultPolicy || isDisallowed(role, DEFAULT_POLICY_NAME),
   },
   otherwise: role.otherwise ?? 'service',
   pathSuffix: role.pathSuffix,
@@ -183,7 +186,7 @@ function allowedPolicies(role: TokenRole, wanted: readonly string[]): readonly s
     name =>
       !role.allowedPolicies.includes(name) &&
       !globbed(role.allowedGlobs, name) &&
-      (name !== DEFAULT || role.token.noDefaultPolicy),
+      (name !== DEFAULT_POLICY_NAME || role.token.noDefaultPolicy),
   )
   if (outside)
     throw invalidRequestError(

@@ -2,7 +2,7 @@ import { createRefusal, type Refusal } from '../api/errors.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
 /** The limits of a token's lifetime, in seconds; 0 means unset. */
-export interface LifetimeRequest {
+export interface TokenLifetimeRequest {
   /** TTL requested by a renewal */
   increment: number
   ttl: number
@@ -12,12 +12,12 @@ export interface LifetimeRequest {
   explicitMax: number
 }
 
-export interface MountTtl {
+export interface MountTtlLimits {
   default: number
   max: number
 }
 
-export interface GrantedLifetime {
+export interface GrantedTokenLifetime {
   /** seconds from now */
   ttl: number
   warnings: string[]
@@ -31,12 +31,12 @@ export interface GrantedLifetime {
  * @param now epoch milliseconds
  * @see docs/spec/tokens.md#lifetime
  */
-export function computeLifetime(
-  wish: LifetimeRequest,
-  mount: MountTtl,
+export function computeTokenLifetime(
+  wish: TokenLifetimeRequest,
+  mount: MountTtlLimits,
   issuedAt: number,
   now: number,
-): Result<GrantedLifetime, Refusal> {
+): Result<GrantedTokenLifetime, Refusal> {
   const max = smallest(mount.max, wish.methodMax, wish.explicitMax)
   const warnings: string[] = []
   const capped = (wanted: number, limit: number, what: string): number => {

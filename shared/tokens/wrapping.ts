@@ -2,16 +2,16 @@ import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import { accessorOfHash, tokenHashOf, toSeconds } from '../model/token.ts'
 import type { WrapInfo, WrappedResponse } from '../model/wrapped.ts'
 import type { FieldCipher } from '../ports.ts'
-import { type Change, create } from '../storage/changes.ts'
+import { type Change, createItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
-import { printTime } from '../values/time.ts'
+import { formatTime } from '../values/time.ts'
 
 /** Maximum TTL of a wrapped response, seconds (768 h). */
-export const LONGEST_WRAPPING = SYSTEM_LEASE_TTL_SECONDS
+export const MAX_WRAPPING_SECONDS = SYSTEM_LEASE_TTL_SECONDS
 
-export interface Wrapping {
+export interface WrappingResult {
   /** body of the original response */
   response: string
   path: string
@@ -25,8 +25,8 @@ export interface Wrapping {
 }
 
 /** Stores a response under a new single-use token. */
-export async function wrap(
-  given: Wrapping,
+export async function wrapResponse(
+  given: WrappingResult,
   cipher: FieldCipher,
 ): Promise<{ info: WrapInfo; change: Change }> {
   const hash = tokenHashOf(given.text.reveal())
@@ -41,12 +41,12 @@ export async function wrap(
     wrappedAccessor: given.wrappedAccessor,
   })
   return {
-    change: create(place, item, { expires: toSeconds(given.now) + given.ttl }),
+    change: createItem(place, item, { expires: toSeconds(given.now) + given.ttl }),
     info: defined({
       token: given.text.reveal(),
       accessor: accessorOfHash(hash),
       ttl: given.ttl,
-      creation_time: printTime(given.now),
+      creation_time: formatTime(given.now),
       creation_path: given.path,
       wrapped_accessor: given.wrappedAccessor || undefined,
     }),

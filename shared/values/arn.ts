@@ -1,9 +1,9 @@
-import { isPartition, type Partition, partitionNames } from './region.ts'
+import { type AwsPartition, awsPartitionNames, isAwsPartition } from './region.ts'
 
 /** An IAM entity named by an ARN. @see docs/spec/login-iam.md#caller */
-export interface Entity {
+export interface IamEntity {
   type: 'user' | 'role' | 'assumed-role' | 'instance-profile'
-  partition: Partition
+  partition: AwsPartition
   /** 12 digits */
   account: string
   name: string
@@ -25,7 +25,7 @@ const services = { user: 'iam', role: 'iam', 'instance-profile': 'iam', 'assumed
  * Parses the ARN of a user, a role, an assumed role or an instance profile.
  * @returns undefined for every other text; never throws
  */
-export function parseEntity(arn: string): Entity | undefined {
+export function parseIamEntity(arn: string): IamEntity | undefined {
   const parts = arn.split(':')
   if (parts.length !== 6) return undefined
   const [prefix, partition, service, region, account, resource] = parts as [
@@ -37,7 +37,8 @@ export function parseEntity(arn: string): Entity | undefined {
     string,
   ]
   const [type, ...names] = resource.split('/')
-  if (prefix !== 'arn' || !isPartition(partition) || region !== '' || !ACCOUNT.test(account)) return undefined
+  if (prefix !== 'arn' || !isAwsPartition(partition) || region !== '' || !ACCOUNT.test(account))
+    return undefined
   if (!isEntityType(type) || service !== services[type] || !names.every(part => SEGMENT.test(part)))
     return undefined
   if (type === 'assumed-role') return assumedRole(partition, account, names)
@@ -46,11 +47,11 @@ export function parseEntity(arn: string): Entity | undefined {
 }
 
 /** Reports whether the ARN of some entity of this type begins with a text. */
-export function beginsEntity(text: string, type: Entity['type']): boolean {
+export function isArnPrefixOfEntity(text: string, type: IamEntity['type']): boolean {
   const parts = text.split(':')
   const rows: ((part: string, isLast: boolean) => boolean)[] = [
     beginsOneOf(['arn']),
-    beginsOneOf(partitionNames),
+    beginsOneOf(awsPartitionNames),
     beginsOneOf([services[type]]),
     beginsOneOf(['']),
     (part, isLast) => (isLast ? BEGINNING_OF_ACCOUNT : ACCOUNT).test(part),
@@ -63,21 +64,21 @@ export function beginsEntity(text: string, type: Entity['type']): boolean {
 const beginsOneOf = (all: readonly string[]) => (part: string, isLast: boolean) =>
   all.some(one => (isLast ? one.startsWith(part) : one === part))
 
-const isEntityType = (type: string | undefined): type is Entity['type'] =>
+const isEntityType = (type: string | undefined): type is IamEntity['type'] =>
   type !== undefined && Object.hasOwn(services, type)
 
-function assumedRole(partition: Partition, account: string, names: string[]): Entity | undefined {
+function assumedRole(partition: AwsPartition, account: string, names: string[]): IamEntity | undefined {
   const [name, session] = names
   if (names.length !== 2 || !name || !NAME.test(name) || !session || !SESSION.test(session)) return undefined
   return { type: 'assumed-role', partition, account, name, path: '', session }
 }
 
 /** Returns `arn:P:iam::ACCOUNT:type/name`: without the path, and for an assumed role the ARN of its role. */
-export const canonicalArn = (entity: Entity): string =>
+export const canonicalArnOf = (entity: IamEntity): string =>
   `arn:${entity.partition}:iam::${entity.account}:${entity.type === 'assumed-role' ? 'role' : entity.type}/${entity.name}`
 
 /** Returns the ARN with name and path as in IAM: `arn:P:iam::ACCOUNT:type/path/name`. */
-export const iamArn = (entity: Entity): string =>
+export const iamArn = (entity: IamEntity): string =>
   `arn:${entity.partition}:iam::${entity.account}:${entity.type}/${entity.path === '' ? '' : `${entity.path}/`}${entity.name}`
 
 /** Reports whether a role matches a pattern of the deployment's IAM policy, in which `*` matches any text. */

@@ -15,7 +15,7 @@ export function decodeBase64(text: string): Buffer | undefined {
 }
 
 /** Removes ASCII white space, because base64 tools wrap lines, shells turn line breaks into blanks and YAML indents. */
-export const removeSpace = (text: string): string => text.replace(/[\t\n\r ]+/g, '')
+export const removeWhitespace = (text: string): string => text.replace(/[\t\n\r ]+/g, '')
 
 /**
  * Decodes base64 from users: like `decodeBase64`, but ignores white space. Text without white space is decoded once.
@@ -25,7 +25,7 @@ export const removeSpace = (text: string): string => text.replace(/[\t\n\r ]+/g,
 export function readBase64(text: string, padding: 'required' | 'optional' = 'required'): Buffer | undefined {
   const exact = decodeBase64(text)
   if (exact) return exact
-  const bare = removeSpace(text)
+  const bare = removeWhitespace(text)
   if (padding === 'required') return bare === text ? undefined : decodeBase64(bare)
   return decodeBase64(bare.endsWith('=') ? bare : bare.padEnd(Math.ceil(bare.length / 4) * 4, '='))
 }

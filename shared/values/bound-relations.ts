@@ -3,10 +3,10 @@ import type { bounds } from './bounds.ts'
 /** Maximum days of DynamoDB's point-in-time recovery. */
 const RECOVERY_DAYS = 35
 
-export type Bounds = Readonly<Record<keyof typeof bounds, number>>
+export type BoundValues = Readonly<Record<keyof typeof bounds, number>>
 
 /** Relations that must hold between the bounds, each with a sentence. */
-const relations: readonly (readonly [string, (all: Bounds) => boolean])[] = [
+const relations: readonly (readonly [string, (all: BoundValues) => boolean])[] = [
   [
     'a day lies between the promise and the deletion of a journal entry: the engine’s clock is not ours',
     all => all.JOURNAL_PROMISE_DAYS + 1 <= all.JOURNAL_RETENTION_DAYS,
@@ -62,5 +62,5 @@ const relations: readonly (readonly [string, (all: Bounds) => boolean])[] = [
 ]
 
 /** Returns the relations that do not hold between bounds. */
-export const brokenRelations = (all: Bounds): string[] =>
+export const findBrokenBoundRelations = (all: BoundValues): string[] =>
   relations.filter(([, holds]) => !holds(all)).map(([text]) => text)

@@ -79,7 +79,7 @@ export const bounds = {
 } as const
 
 /** Milliseconds for which journal entries are guaranteed to other clusters. */
-export const JOURNAL_PROMISE_MS = bounds.JOURNAL_PROMISE_DAYS * DAY_MS
+export const JOURNAL_PROMISED_FOR_MS = bounds.JOURNAL_PROMISE_DAYS * DAY_MS
 
 /** Milliseconds for which the key of a term is kept after nothing is encrypted with it any more. */
-export const TERM_KEPT_MS = bounds.TERM_KEPT_DAYS * DAY_MS
+export const UNUSED_TERM_KEPT_MS = bounds.TERM_KEPT_DAYS * DAY_MS

@@ -13,13 +13,13 @@ export const isCidr = (text: string): boolean => readNetwork(text) !== undefined
  *
  * @param networks texts that `isCidr` accepts; others match nothing
  */
-export function anyContains(networks: readonly string[], address: string): boolean {
+export function anyNetworkContains(networks: readonly string[], address: string): boolean {
   const one = isIP(address) === 0 ? undefined : readNetwork(address)
   return one !== undefined && networks.some(text => contains(readNetwork(text), one))
 }
 
 /** Returns the network that contains only this address; undefined for an invalid address. */
-export function hostNetwork(address: string): string | undefined {
+export function toHostNetwork(address: string): string | undefined {
   const family = isIP(address)
   const network = family === 0 ? '' : `${address}/${family === 4 ? WIDTH[4] : WIDTH[6]}`
   return isCidr(network) ? network : undefined

@@ -13,13 +13,13 @@ export function defined<const T extends object>(properties: T): Defined<T> {
   const found: Record<string, unknown> = {}
   for (const name of Object.keys(properties)) {
     const value: unknown = properties[name as keyof T]
-    if (value !== undefined) setMember(found, name, value)
+    if (value !== undefined) setOwnMember(found, name, value)
   }
   return found as Defined<T>
 }
 
 /** Sets a member whose name comes from outside. Assigning `__proto__` would replace the prototype. */
-export function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
+export function setOwnMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name === '__proto__') Object.defineProperty(object, name, { ...OWN, value })
   else object[name] = value
 }

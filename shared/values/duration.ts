@@ -1,5 +1,5 @@
 /** The largest supported duration, in seconds. @see docs/spec/transport.md#durations */
-export const LONGEST_DURATION = 2 ** 31 - 1
+export const MAX_DURATION_SECONDS = 2 ** 31 - 1
 
 const SECOND = 1_000_000_000n
 const NANOSECONDS = {
@@ -48,10 +48,11 @@ function nanosecondsOf([, whole = '', fraction = '', unit]: RegExpExecArray): bi
   return (BigInt(whole + fraction) * size) / 10n ** BigInt(fraction.length)
 }
 
-const inRange = (seconds: number): number | undefined => (seconds <= LONGEST_DURATION ? seconds : undefined)
+const inRange = (seconds: number): number | undefined =>
+  seconds <= MAX_DURATION_SECONDS ? seconds : undefined
 
 /** Formats seconds as Go prints durations: `0s`, `5m0s`, `1h0m0s`. @see docs/spec/login-ec2.md#token */
-export function printDuration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const h = Math.floor(seconds / HOUR)
   const m = Math.floor((seconds % HOUR) / MINUTE)
   const s = seconds % MINUTE

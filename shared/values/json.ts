@@ -1,4 +1,4 @@
-import { isExact } from './number.ts'
+import { isExactNumber } from './number.ts'
 import { failed, ok, type Result } from './result.ts'
 
 /** Limits of a JSON text, against exhaustion by depth or size. @see docs/spec/transport.md#bodies */
@@ -44,7 +44,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Parses a JSON object. @returns undefined for anything else */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   const value = parseJson(text)
   return isObject(value) ? value : undefined
 }
@@ -82,7 +82,7 @@ function scan(text: string, limits: JsonLimits): JsonFault | undefined {
       NUMBER.lastIndex = at
       const literal = NUMBER.exec(text)?.[0]
       if (literal === undefined) return 'malformed'
-      if (!isExact(literal)) return 'inexact number'
+      if (!isExactNumber(literal)) return 'inexact number'
       at += literal.length - 1
     } else if (char === '{' || char === '[') {
       levels.push(char === '{' ? { members: 1, keys: new Set() } : { members: 1 })

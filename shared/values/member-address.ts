@@ -51,7 +51,7 @@ const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
  * Returns the address of another cluster as scheme, host and port.
  * @returns undefined for an address that must not be stored, shown or called
  */
-export function memberAddress(text: string, { plainEndpoints }: AddressRules): string | undefined {
+export function normaliseMemberAddress(text: string, { plainEndpoints }: AddressRules): string | undefined {
   if (text.length > LONGEST || !FORM.test(text) || !URL.canParse(text)) return undefined
   const { protocol, hostname, origin } = new URL(text)
   const isPlain = protocol === 'http:'
@@ -60,5 +60,5 @@ export function memberAddress(text: string, { plainEndpoints }: AddressRules): s
 }
 
 /** Returns the usable addresses. */
-export const memberAddresses = (texts: readonly string[], rules: AddressRules): string[] =>
-  texts.flatMap(text => memberAddress(text, rules) ?? [])
+export const normaliseMemberAddresses = (texts: readonly string[], rules: AddressRules): string[] =>
+  texts.flatMap(text => normaliseMemberAddress(text, rules) ?? [])

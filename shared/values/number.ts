@@ -4,7 +4,7 @@ const DECIMAL = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
  * Reports whether a decimal number is exact as a double: no digit is lost, and an integer is safe. Inexact numbers are rejected, not
  * rounded. @see docs/spec/transport.md#bodies
  */
-export function isExact(literal: string): boolean {
+export function isExactNumber(literal: string): boolean {
   const value = Number(literal)
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return false
   const [written, kept] = [digitsOf(literal), digitsOf(String(value))]

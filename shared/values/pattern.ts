@@ -24,9 +24,9 @@ export function matchesGlob(glob: string, value: string): boolean {
 }
 
 /** Reports whether a value is in a list. An empty list matches everything. */
-export const isIn = (configured: readonly string[], value: string | undefined): boolean =>
+export const isInConfiguredList = (configured: readonly string[], value: string | undefined): boolean =>
   configured.length === 0 || (value !== undefined && configured.includes(value))
 
 /** Reports whether a value matches an entry, with trailing wildcards. An empty list matches everything. */
-export const matchesAny = (configured: readonly string[], value: string | undefined): boolean =>
+export const matchesAnyPattern = (configured: readonly string[], value: string | undefined): boolean =>
   configured.length === 0 || (value !== undefined && configured.some(one => matchesPattern(one, value)))

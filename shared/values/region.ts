@@ -29,15 +29,15 @@ const partitions = {
   },
 } as const satisfies Record<string, { regions: RegExp; suffix: string; dualStack: string; iamRegion: string }>
 
-export type Partition = keyof typeof partitions
+export type AwsPartition = keyof typeof partitions
 
-export const partitionNames = Object.keys(partitions) as Partition[]
+export const awsPartitionNames = Object.keys(partitions) as AwsPartition[]
 
-export const isPartition = (name: string): name is Partition => Object.hasOwn(partitions, name)
+export const isAwsPartition = (name: string): name is AwsPartition => Object.hasOwn(partitions, name)
 
 /** Returns the partition of a region name; undefined if no partition has such names. */
-export const partitionOf = (region: string): Partition | undefined =>
-  region.length > 32 ? undefined : partitionNames.find(name => partitions[name].regions.test(region))
+export const partitionOfRegion = (region: string): AwsPartition | undefined =>
+  region.length > 32 ? undefined : awsPartitionNames.find(name => partitions[name].regions.test(region))
 
 /** Regions of unsupported partitions. They cannot be tested, because they are unreachable from outside. */
 const unsupported = {
@@ -51,14 +51,14 @@ const unsupported = {
  * Returns the error text for a region or an ARN in an unsupported partition; undefined for others.
  * @param subject describes the text, for example `bound_region: us-iso-east-1`
  */
-export function unsupportedFault(text: string, subject: string): string | undefined {
+export function unsupportedRegionFault(text: string, subject: string): string | undefined {
   const [name] =
     Object.entries(unsupported).find(
       ([partition, regions]) => text.startsWith(`arn:${partition}:`) || regions.test(text),
     ) ?? []
   return (
     name &&
-    `${subject} belongs to the partition ${name}, which is not supported; supported are ${partitionNames.join(', ')}`
+    `${subject} belongs to the partition ${name}, which is not supported; supported are ${awsPartitionNames.join(', ')}`
   )
 }
 
@@ -81,17 +81,17 @@ const existing = new Set(
 export const isExistingRegion = (region: string): boolean => existing.has(region)
 
 /** Returns the region for which a partition's IAM calls are signed. */
-export const iamRegionOf = (partition: Partition): string => partitions[partition].iamRegion
+export const iamRegionOf = (partition: AwsPartition): string => partitions[partition].iamRegion
 
 /** Returns the host of STS in a region, or the global host. */
 export function stsHost(region?: string): string {
-  const partition = region === undefined ? undefined : partitionOf(region)
+  const partition = region === undefined ? undefined : partitionOfRegion(region)
   return partition ? `sts.${region}.${partitions[partition].suffix}` : 'sts.amazonaws.com'
 }
 
 /** Returns the host of a service in a region. */
 export const serviceHost = (service: string, region: string): string =>
-  `${service}.${region}.${partitions[partitionOf(region) ?? 'aws'].suffix}`
+  `${service}.${region}.${partitions[partitionOfRegion(region) ?? 'aws'].suffix}`
 
 /** The region of the global STS endpoint, which has no region in its name. */
 export const GLOBAL_STS_REGION = 'us-east-1'
@@ -105,7 +105,7 @@ const STS_HOST = /^(sts|sts-fips|vpce-[a-z0-9-]+\.sts)\.([a-z0-9-]+)\.([a-z.]+)$
 export function regionOfStsHost(host: string): string | undefined {
   if (host === stsHost()) return GLOBAL_STS_REGION
   const [, service = '', region = '', domain = ''] = STS_HOST.exec(host) ?? []
-  const partition = partitionOf(region)
+  const partition = partitionOfRegion(region)
   if (!partition) return undefined
   const { suffix, dualStack } = partitions[partition]
   const domains: string[] = service.startsWith('vpce-') ? [`vpce.${suffix}`] : [suffix, dualStack]

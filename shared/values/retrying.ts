@@ -13,7 +13,7 @@ interface Sleeping {
  * @param attempt gets the number of attempts before it
  * @returns the success, or the fault of the last attempt
  */
-export async function retry<T, F>(
+export async function retryOnConflict<T, F>(
   { tries, pause }: { tries: number; pause?: (tried: number) => Promise<unknown> },
   attempt: (tried: number) => Promise<Result<T, F>>,
 ): Promise<Result<T, F>> {
@@ -29,7 +29,7 @@ export async function retry<T, F>(
  * @param when `everyMs`: milliseconds between two attempts; `until`: epoch milliseconds
  * @returns the success, or the fault of the last attempt
  */
-export async function poll<T, F>(
+export async function pollWhilePending<T, F>(
   clock: Sleeping,
   { everyMs, until }: { everyMs: number; until: number },
   attempt: () => Promise<Result<T, F>>,

@@ -27,11 +27,11 @@ export class Secret {
 declare const encrypted: unique symbol
 
 /** A secret as stored. Only the keyring can decrypt it, and only at the place it was encrypted for. */
-export type Encrypted = string & { readonly [encrypted]: true }
+export type EncryptedText = string & { readonly [encrypted]: true }
 
 /** Returns the SHA-256 of a text or of bytes. */
 export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')
 
 /** Compares two secrets in constant time. Hashes both first, to hide their lengths too. */
-export const sameSecret = (a: string | Uint8Array, b: string | Uint8Array): boolean =>
+export const secretsEqual = (a: string | Uint8Array, b: string | Uint8Array): boolean =>
   timingSafeEqual(sha256(a), sha256(b))

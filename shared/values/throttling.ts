@@ -8,4 +8,5 @@ const CODES = [
 ]
 
 /** Reports whether an AWS error code means that a retry may succeed later. */
-export const isThrottling = (code: string | undefined): boolean => code !== undefined && CODES.includes(code)
+export const isThrottlingCode = (code: string | undefined): boolean =>
+  code !== undefined && CODES.includes(code)

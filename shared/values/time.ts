@@ -2,7 +2,7 @@ const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 
 /** An instant with more digits than a `Date` keeps. */
-export interface Instant {
+export interface PreciseTime {
   /** whole seconds since 1970 */
   seconds: number
   /** digits of the fraction, as written */
@@ -13,7 +13,7 @@ export interface Instant {
  * Parses an RFC 3339 time strictly: `T`, an offset, and an existing date. `Date.parse` accepts more and cuts fractions to milliseconds.
  * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
  */
-export function parseInstant(text: string): Instant | undefined {
+export function parsePreciseTime(text: string): PreciseTime | undefined {
   const match = RFC3339.exec(text)
   if (!match) return undefined
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
@@ -35,7 +35,7 @@ export function parseInstant(text: string): Instant | undefined {
 }
 
 /** Returns a negative number, zero or a positive number if `a` is before, at or after `b`. */
-export function compareInstants(a: Instant, b: Instant): number {
+export function comparePreciseTimes(a: PreciseTime, b: PreciseTime): number {
   if (a.seconds !== b.seconds) return a.seconds - b.seconds
   const digits = Math.max(a.fraction.length, b.fraction.length)
   const [x, y] = [a.fraction.padEnd(digits, '0'), b.fraction.padEnd(digits, '0')]
@@ -43,7 +43,7 @@ export function compareInstants(a: Instant, b: Instant): number {
 }
 
 /** Formats a time as RFC 3339 in UTC, without trailing zeros of the fraction. @param ms milliseconds since 1970 */
-export const printTime = (ms: number): string =>
+export const formatTime = (ms: number): string =>
   new Date(ms).toISOString().replace(/\.(\d*?)0*Z$/, (_, digits) => (digits ? `.${digits}Z` : 'Z'))
 
 /** Returns the milliseconds since a time; 0 if the time is in the future, because clocks differ. */

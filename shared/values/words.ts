@@ -1,5 +1,5 @@
 /** Formats a time span: `0 s`, `59 s`, `3 min`, `5 h`, `12 days`. @param ms negative values count as 0 */
-export function printSpan(ms: number): string {
+export function formatTimeSpan(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 120) return `${seconds} s`
   if (seconds < 7200) return `${Math.floor(seconds / 60)} min`
@@ -7,8 +7,8 @@ export function printSpan(ms: number): string {
 }
 
 /** Formats a lag. */
-export const printLag = (ms: number): string => (ms < 1000 ? 'less than a second' : printSpan(ms))
+export const formatLag = (ms: number): string => (ms < 1000 ? 'less than a second' : formatTimeSpan(ms))
 
 /** Formats a count with the singular or plural of a word. */
-export const printCount = (count: number, one: string, several = `${one}s`): string =>
+export const formatCount = (count: number, one: string, several = `${one}s`): string =>
   `${count} ${count === 1 ? one : several}`

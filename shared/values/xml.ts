@@ -46,7 +46,7 @@ export function readXml(text: string): XmlElement | undefined {
 }
 
 /** Returns the only child with a name, in its parent's namespace; undefined if there is none or more than one. */
-export function onlyChild(parent: XmlElement, name: string): XmlElement | undefined {
+export function onlyXmlChild(parent: XmlElement, name: string): XmlElement | undefined {
   const [found, second] = parent.children.filter(child => child.name === name)
   return second || found?.namespace !== parent.namespace ? undefined : found
 }

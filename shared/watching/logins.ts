@@ -1,4 +1,4 @@
-import type { Measures } from './metrics.ts'
+import type { MetricMeasures } from './metrics.ts'
 
 /** The kind of a login and its mount. */
 export interface LoginAttempt {
@@ -8,7 +8,7 @@ export interface LoginAttempt {
 }
 
 /** The fields of an error by which refused logins are classified. */
-export interface LoginFault {
+export interface LoginFailure {
   /** HTTP status of the answer */
   status: number
   /** name of the rule that refused the login; names never change */
@@ -28,7 +28,7 @@ export interface LoginDimensions {
 }
 
 /** Returns the dimensions of a login. Reason `aws`: a call to AWS failed. `service`: this service failed. */
-export function classifyLogin(fault: LoginFault | undefined): LoginDimensions {
+export function classifyLoginResult(fault: LoginFailure | undefined): LoginDimensions {
   if (!fault) return { outcome: 'granted', reason: 'none' }
   if (fault.service !== undefined) return { outcome: 'failed', reason: 'aws' }
   if (fault.status >= 500) return { outcome: 'failed', reason: 'service' }
@@ -43,7 +43,10 @@ export const guessLoginType = (parameters: Readonly<Record<string, unknown>>): L
 }
 
 /** Returns the metrics of one login. @param milliseconds its duration */
-export const measureLogin = (milliseconds: number): Measures => ({ Logins: 1, LoginLatency: milliseconds })
+export const measureLoginLatency = (milliseconds: number): MetricMeasures => ({
+  Logins: 1,
+  LoginLatency: milliseconds,
+})
 
 const SERVICES = { ec2: 'Ec2', iam: 'Iam', sts: 'Sts' } as const
 const FAULTS = { throttled: 'Throttles', failed: 'Failures' } as const
@@ -52,8 +55,8 @@ const FAULTS = { throttled: 'Throttles', failed: 'Failures' } as const
 export const faultCounterName = (service: string, fault: keyof typeof FAULTS): string => `${service} ${fault}`
 
 /** Returns the metrics of the failed AWS calls of a request. */
-export function countProviderFaults(calls: Readonly<Record<string, number>>): Measures {
-  const measures: Measures = {}
+export function countProviderFaults(calls: Readonly<Record<string, number>>): MetricMeasures {
+  const measures: MetricMeasures = {}
   for (const service of Object.keys(SERVICES) as (keyof typeof SERVICES)[])
     for (const fault of Object.keys(FAULTS) as (keyof typeof FAULTS)[]) {
       const count = calls[faultCounterName(service, fault)]

@@ -1,14 +1,14 @@
 /** The units of our metrics, as CloudWatch spells them. */
-export type Unit = 'Count' | 'Milliseconds' | 'Seconds' | 'None'
+export type MetricUnit = 'Count' | 'Milliseconds' | 'Seconds' | 'None'
 
 /** Fields of a log line that are dimensions of a metric. */
-export type Dimension = 'type' | 'outcome' | 'reason'
+export type MetricDimension = 'type' | 'outcome' | 'reason'
 
 /** A number in a log line of which CloudWatch makes a metric. */
-export interface Metric {
-  unit: Unit
+export interface MetricDefinition {
+  unit: MetricUnit
   /** each combination of values is a series, and CloudWatch bills each series; absent: one series */
-  dimensions?: readonly Dimension[]
+  dimensions?: readonly MetricDimension[]
   /** the function that writes it, and when */
   from: string
   /** what an operator learns from it */
@@ -119,15 +119,15 @@ export const metrics = {
     meaning: 'A registered certificate of a mount expires in this many days',
     series: ONLY_WHEN_IT_HAPPENS,
   },
-} as const satisfies Record<string, Metric>
+} as const satisfies Record<string, MetricDefinition>
 
 export type MetricName = keyof typeof metrics
 
 /** The metrics of one log line. */
-export type Measures = Partial<Record<MetricName, number>>
+export type MetricMeasures = Partial<Record<MetricName, number>>
 
 /** Returns the row of a metric with defaults for its optional columns. */
-export const metricOf = (name: MetricName): Required<Omit<Metric, 'idle'>> => ({
+export const metricOf = (name: MetricName): Required<Omit<MetricDefinition, 'idle'>> => ({
   dimensions: [],
   ...metrics[name],
 })
@@ -138,7 +138,7 @@ export const metricNamespace = (stage: string): string => `cloud-auth/${stage}`
 /** Metrics of one log line with the same dimensions. */
 interface Directive {
   Namespace: string
-  Dimensions: (readonly Dimension[])[]
+  Dimensions: (readonly MetricDimension[])[]
   Metrics: { Name: MetricName; Unit: string }[]
 }
 
@@ -150,7 +150,7 @@ interface Directive {
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export function toEmbeddedMetrics(
-  measures: Measures,
+  measures: MetricMeasures,
   namespace: string,
   now: number,
 ): Record<string, unknown> {

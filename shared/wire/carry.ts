@@ -1,13 +1,16 @@
 import type { Answer, Call, LinkService } from './gen/link_pb.ts'
 
 /** A method of the link, by its name in the service definition. */
-export type Method = Capitalize<keyof typeof LinkService.method & string>
+export type LinkMethod = Capitalize<keyof typeof LinkService.method & string>
 
 /** Sends a call and returns its answer. @throws FrontAnswered; any other error if no answer comes in time */
-export type Carry = (method: Method, call: Call, timeoutMs: number) => Promise<Answer>
+export type CarryLinkCall = (method: LinkMethod, call: Call, timeoutMs: number) => Promise<Answer>
 
 /** Builds a transport to some addresses. @param to `ca`: PEM certificates that replace the usual ones */
-export type CarryTo = (to: { addresses: readonly string[]; ca?: string | undefined }) => Carry
+export type CreateLinkCarrier = (to: {
+  addresses: readonly string[]
+  ca?: string | undefined
+}) => CarryLinkCall
 
 /** The response was not an answer of the link. It probably came from the front end of a cluster that cannot answer. */
 export class FrontAnswered extends Error {

@@ -11,7 +11,7 @@ const order = v.variant('step', [
 ])
 
 /** Returns the handler of `on-attempt`: it stores the token of an execution that waits for an attempt, or watches one. */
-export const attemptHandler =
+export const createAttemptHandler =
   (ports: Ports) =>
   async (event: unknown): Promise<void> => {
     const input = v.parse(order, event)

@@ -5,13 +5,13 @@ import { beginDrill, reportDrill, stopDrill } from '../replication/drill/report.
 import { type AskCluster, type DrillRun, DrillStopped } from '../replication/drill/run.ts'
 import { takeDrillStep } from '../replication/drill/steps.ts'
 import { createStepError, describeOperationFault } from '../replication/operation/faults.ts'
-import { DONE, type StepResult } from '../replication/operation/run.ts'
+import { type OperationStepResult, STEP_DONE } from '../replication/operation/run.ts'
 import { logStepFailure } from './log-failure.ts'
-import { DRILL_WORKFLOW } from './workflows.ts'
+import { DRILL_WORKFLOW_NAME } from './workflows.ts'
 
 /** The input of the drill's state machine. Every other event comes from the schedule. */
 const order = v.object({
-  workflow: v.literal(DRILL_WORKFLOW),
+  workflow: v.literal(DRILL_WORKFLOW_NAME),
   operation: v.pipe(v.string(), v.nonEmpty()),
   step: v.pipe(v.string(), v.nonEmpty()),
   at: v.optional(v.string(), ''),
@@ -26,13 +26,13 @@ const DRILL_REST_MS = 10_000
  * Returns the handler of `on-drill`: it starts a drill when the schedule fires, and runs the drill's steps.
  * @param drill absent: the deployment has no drill
  */
-export const drillHandler =
+export const createDrillHandler =
   (ports: Ports, drill: { policy: string; ask: AskCluster } | undefined) =>
-  async (event: unknown, context: Context): Promise<StepResult> => {
+  async (event: unknown, context: Context): Promise<OperationStepResult> => {
     const input = v.safeParse(order, event)
     if (!drill) {
       if (input.success) throw new DrillStopped('the setting drill of this deployment is missing')
-      return DONE
+      return STEP_DONE
     }
     const run: DrillRun = {
       ports,
@@ -42,16 +42,19 @@ export const drillHandler =
     return input.success ? runDrillStep(run, input.output) : startScheduledDrill(run, ports)
   }
 
-async function startScheduledDrill(run: DrillRun, { workflows, entropy }: Ports): Promise<StepResult> {
+async function startScheduledDrill(
+  run: DrillRun,
+  { workflows, entropy }: Ports,
+): Promise<OperationStepResult> {
   const id = entropy.uuid()
-  if (await beginDrill(run, id)) await workflows.start(DRILL_WORKFLOW, id)
-  return DONE
+  if (await beginDrill(run, id)) await workflows.start(DRILL_WORKFLOW_NAME, id)
+  return STEP_DONE
 }
 
 async function runDrillStep(
   run: DrillRun,
   { workflow, operation, step, at, ...error }: v.InferOutput<typeof order>,
-): Promise<StepResult> {
+): Promise<OperationStepResult> {
   if (step === 'stopped') {
     const { message: text, detail } = createStepError(at, error)
     return stopDrill(run, operation, describeOperationFault({ text, detail }))

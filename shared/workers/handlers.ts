@@ -10,20 +10,20 @@ import { fenceBeforeServing, fenceOtherClusters } from '../link/outgoing/fence-o
 import type { Ports } from '../ports.ts'
 import { maintainOperation } from '../replication/operation/operate.ts'
 import {
-  closeHoles,
-  containsChanges,
+  closeJournalHoles,
+  containsTreeChanges,
   maintainJournal,
-  refreshHashes,
+  refreshDueTreeHashes,
 } from '../replication/primary/maintain.ts'
-import { watchReadiness } from '../replication/readiness/watch-readiness.ts'
+import { testReadinessRegularly } from '../replication/readiness/watch-readiness.ts'
 import { maintainReencryption } from '../replication/reencryption/decide.ts'
-import { connectVia } from '../replication/secondary/connect.ts'
-import { pull } from '../replication/secondary/pull.ts'
+import { createPeerConnector } from '../replication/secondary/connect.ts'
+import { pullFromPrimary } from '../replication/secondary/pull.ts'
 import { watchPeers } from '../replication/status/watch-peers.ts'
-import { watchLicence } from '../system/license-status.ts'
+import { logLicenceExpiry } from '../system/license-status.ts'
 import { bounds } from '../values/bounds.ts'
-import type { CarryTo } from '../wire/carry.ts'
-import { runJob } from './jobs.ts'
+import type { CreateLinkCarrier } from '../wire/carry.ts'
+import { runBackgroundJob } from './jobs.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from './workers.ts'
 
 /** Milliseconds reserved to finish the current step and to start the next run. */
@@ -33,35 +33,38 @@ const lambdaDeadline = ({ clock }: Ports, context: Context): number =>
   clock.now() + context.getRemainingTimeInMillis()
 
 /** Returns the handler of `on-job`: it runs the background job that the event names. */
-export const jobHandler =
+export const createJobHandler =
   (ports: Ports) =>
   (event: unknown, context: Context): Promise<void> =>
-    runJob(event, ports, Math.max(ports.clock.now(), lambdaDeadline(ports, context) - JOB_REST_MS))
+    runBackgroundJob(event, ports, Math.max(ports.clock.now(), lambdaDeadline(ports, context) - JOB_REST_MS))
 
 /**
  * Returns the handler of `on-journal`. It gets the journal entries of a table stream, or an event every minute. The minute
  * run closes open positions, restarts operations, and sends the events of role changes that are still unsent.
  * @param notify wakes the secondaries, because there are new entries
  */
-export function journalHandler(ports: Ports, notify: () => Promise<void>): (event: unknown) => Promise<void> {
+export function createJournalHandler(
+  ports: Ports,
+  notify: () => Promise<void>,
+): (event: unknown) => Promise<void> {
   // a failed start of a workflow, or a failed event, must not stop the maintenance of the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
     const entries = streamKeysIn(event)
     if (entries) {
-      await closeHoles(ports)
-      if (await containsChanges(ports, entries))
+      await closeJournalHoles(ports)
+      if (await containsTreeChanges(ports, entries))
         await notify().catch(otherwise('secondaries could not be notified'))
       return
     }
-    if (isFrom(event, HOST_REFRESHES.source)) return refreshHashes(ports, 'now')
+    if (isFrom(event, HOST_REFRESHES.source)) return refreshDueTreeHashes(ports, 'now')
     logWorkflowEnd(event, ports)
     await handleRestoredCopy(ports)
     await maintainOperation(ports).catch(otherwise('an operation could not be restarted'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch could not be stored'))
     await maintainReencryption(ports).catch(otherwise('re-encryption could not be started'))
     await maintainJournal(ports)
-    await refreshHashes(ports, 'paced')
+    await refreshDueTreeHashes(ports, 'paced')
     await sendRoleEvents(ports).catch(otherwise('the event of a role change could not be sent'))
     await watchPeers(ports).catch(otherwise('other clusters could not be checked'))
   }
@@ -93,10 +96,10 @@ function streamKeysIn(event: unknown): unknown[] | undefined {
 }
 
 /** Returns the handler of `on-tidy-schedule`, which runs every hour. */
-export const hourlyHandler =
+export const createHourlyHandler =
   (ports: Ports) =>
   async (_event: unknown, context: Context): Promise<void> => {
-    watchLicence(ports)
+    logLicenceExpiry(ports)
     await watchCertificates(ports).catch((error: unknown) =>
       ports.log.warn('certificates could not be checked', { error: String(error) }),
     )
@@ -112,18 +115,18 @@ const RUN_REST_MS = 8000
  * @param freshPorts the same ports with a keyring of their own. The readiness trial unwraps it with KMS again. If KMS fails,
  * following continues with the keyring it has.
  */
-export const pullHandler =
-  (ports: Ports, carryTo: CarryTo, freshPorts: Ports) =>
+export const createPullHandler =
+  (ports: Ports, carryTo: CreateLinkCarrier, freshPorts: Ports) =>
   async (event: unknown, context: Context): Promise<void> => {
     if (isHostReturn(event)) return fenceBeforeServing(ports, carryTo)
     const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, lambdaDeadline(ports, context) - RUN_REST_MS)
     await fenceOtherClusters(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries could not be asked to end their epochs', { error: String(error) }),
     )
-    const connect = connectVia(carryTo, ports)
+    const connect = createPeerConnector(carryTo, ports)
     const isScheduled = isSchedule(event)
-    const afterHeartbeat = isScheduled ? () => watchReadiness(freshPorts, connect) : undefined
-    return pull(ports, connect, { deadline, waitsForLease: isScheduled, afterHeartbeat })
+    const afterHeartbeat = isScheduled ? () => testReadinessRegularly(freshPorts, connect) : undefined
+    return pullFromPrimary(ports, connect, { deadline, waitsForLease: isScheduled, afterHeartbeat })
   }
 
 const isSchedule = (event: unknown): boolean => isFrom(event, 'aws.events')

@@ -4,11 +4,11 @@ import { updateListTtls } from '../auth-method/tidy/restamp.ts'
 import { tidyList } from '../auth-method/tidy/run.ts'
 import { tidyLists } from '../auth-method/tidy/settings.ts'
 import { createJobRun, type JobResult, type JobRun } from '../jobs/job.ts'
-import { removeMount } from '../mounts/remove.ts'
+import { removeMountData } from '../mounts/remove.ts'
 import type { Ports } from '../ports.ts'
-import { backfillAll } from '../replication/primary/backfill.ts'
-import { detachAll } from '../replication/primary/detach.ts'
-import { reencrypt } from '../replication/reencryption/run.ts'
+import { backfillAllItems } from '../replication/primary/backfill.ts'
+import { removeJournalMarks } from '../replication/primary/detach.ts'
+import { runReencryptionJob } from '../replication/reencryption/run.ts'
 import { tidyTokens } from '../tokens/tidy.ts'
 
 const mount = v.pipe(v.string(), v.nonEmpty())
@@ -28,7 +28,7 @@ const job = <S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
 ) => ({ schema, work: work as (run: JobRun, payload: unknown) => Promise<JobResult> })
 
 /** All background jobs, one line each. */
-export const jobs = {
+export const backgroundJobs = {
   tidy: job(v.object({ mount, list, buffer: count, runner: v.string() }), tidyList),
   restamp: job(
     v.object({ mount, list, partition: count, after: v.string(), settling: v.optional(v.string()) }),
@@ -36,12 +36,12 @@ export const jobs = {
   ),
   'remove-mount': job(
     v.object({ mount, at: v.optional(scanPlace), found: v.optional(count), began: v.optional(count) }),
-    removeMount,
+    removeMountData,
   ),
   'drop-old-key': job(v.object({ mount }), deleteOldAccessKey),
   backfill: job(
     v.object({ treeId: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
-    backfillAll,
+    backfillAllItems,
   ),
   detach: job(
     v.object({
@@ -52,22 +52,25 @@ export const jobs = {
       at: v.optional(scanPlace),
       pass: v.optional(pass),
     }),
-    detachAll,
+    removeJournalMarks,
   ),
-  reencrypt: job(v.object({}), reencrypt),
+  reencrypt: job(v.object({}), runReencryptionJob),
   'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),
 } as const
 
-export type JobName = keyof typeof jobs
+export type BackgroundJobName = keyof typeof backgroundJobs
 
 /**
  * Runs a job. If it needs more time, starts it again with the place to continue from.
  * @param payload `{job: name, …}` as passed to `Background.start`
  * @param deadline epoch milliseconds
  */
-export async function runJob(payload: unknown, ports: Ports, deadline: number): Promise<void> {
-  const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
-  const { schema, work } = jobs[name]
+export async function runBackgroundJob(payload: unknown, ports: Ports, deadline: number): Promise<void> {
+  const { job: name } = v.parse(
+    v.looseObject({ job: v.picklist(Object.keys(backgroundJobs) as BackgroundJobName[]) }),
+    payload,
+  )
+  const { schema, work } = backgroundJobs[name]
   const { value: result, calls } = await ports.meter.measure(() =>
     work(createJobRun(ports, deadline), v.parse(schema, payload)),
   )

@@ -4,34 +4,38 @@ import { sendRoleEvents } from '../journal/send-role-events.ts'
 import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
 import { endActivation, giveUpActivation, runFirstSync } from '../replication/activation/first-sync.ts'
-import { handshake } from '../replication/activation/handshake.ts'
-import { stopServing, wipe } from '../replication/activation/wipe.ts'
+import { runHandshake } from '../replication/activation/handshake.ts'
+import { stopServing, wipeClusterData } from '../replication/activation/wipe.ts'
 import { checkTree } from '../replication/check/check-step.ts'
 import { compareTrees } from '../replication/check/compare-step.ts'
-import { buildTree } from '../replication/check/reindex-step.ts'
-import { failTreeWork } from '../replication/check/tree-run.ts'
-import { closeEpoch } from '../replication/demotion/close-epoch.ts'
-import { failDisable, forget, leave } from '../replication/disable/leave.ts'
+import { reindexTreeStep } from '../replication/check/reindex-step.ts'
+import { failTreeOperation } from '../replication/check/tree-run.ts'
+import { closeOwnEpoch } from '../replication/demotion/close-epoch.ts'
+import {
+  failDisableOperation,
+  forgetReplicationSet,
+  leaveReplicationSet,
+} from '../replication/disable/leave.ts'
 import { createStepError, OperationFailed } from '../replication/operation/faults.ts'
 import {
-  DONE,
   endOperation,
-  giveUp,
+  failOperation,
   type OperationEnd,
   type OperationRun,
   type OperationStep,
-  type StepResult,
+  type OperationStepResult,
+  STEP_DONE,
 } from '../replication/operation/run.ts'
-import { noteWaiting } from '../replication/operation/waiting.ts'
+import { noteWaitingExecution } from '../replication/operation/waiting.ts'
 import { drainJournal } from '../replication/promotion/drain.ts'
-import { askHandover } from '../replication/promotion/handover.ts'
-import { beginService, giveUpPromotion, openEpoch } from '../replication/promotion/serve.ts'
+import { requestPlannedHandover } from '../replication/promotion/handover.ts'
+import { beginServingAsPrimary, giveUpPromotion, openOwnEpoch } from '../replication/promotion/serve.ts'
 import type { PromotionStep } from '../replication/promotion/step.ts'
-import { takeOver } from '../replication/promotion/take-over.ts'
-import { verify } from '../replication/promotion/verify.ts'
-import type { Connect } from '../replication/secondary/connect.ts'
-import { adopt, finish, keepOldPrimary } from '../replication/update-primary/adopt.ts'
-import { changeLink } from '../replication/update-primary/change-link.ts'
+import { takeOverAsPrimary } from '../replication/promotion/take-over.ts'
+import { verifyPromotion } from '../replication/promotion/verify.ts'
+import type { ConnectToPeer } from '../replication/secondary/connect.ts'
+import { adoptNewPrimary, finishPrimaryUpdate, keepOldPrimary } from '../replication/update-primary/adopt.ts'
+import { changePrimaryLink } from '../replication/update-primary/change-link.ts'
 import { findPrimary } from '../replication/update-primary/find.ts'
 import { defined } from '../values/defined.ts'
 import { logStepFailure } from './log-failure.ts'
@@ -45,30 +49,48 @@ interface Operation {
 /** The steps of each operation. `workflows` defines their order and the waits between them. */
 export const operationWorkflows = {
   activation: {
-    steps: { handshake, close: stopServing, wipe, sync: runFirstSync, serve: endActivation },
+    steps: {
+      handshake: runHandshake,
+      close: stopServing,
+      wipe: wipeClusterData,
+      sync: runFirstSync,
+      serve: endActivation,
+    },
     failed: giveUpActivation,
   },
-  demotion: { steps: { close: closeEpoch, finish: endOperation }, failed: giveUp },
-  'merkle-check': { steps: { check: checkTree }, failed: failTreeWork },
-  reindex: { steps: { build: buildTree, compare: compareTrees }, failed: failTreeWork },
+  demotion: { steps: { close: closeOwnEpoch, finish: endOperation }, failed: failOperation },
+  'merkle-check': { steps: { check: checkTree }, failed: failTreeOperation },
+  reindex: { steps: { build: reindexTreeStep, compare: compareTrees }, failed: failTreeOperation },
   promotion: {
     steps: {
-      verify,
-      handover: askHandover,
+      verify: verifyPromotion,
+      handover: requestPlannedHandover,
       drain: drainJournal,
-      claim: takeOver,
-      open: openEpoch,
-      serve: beginService,
+      claim: takeOverAsPrimary,
+      open: openOwnEpoch,
+      serve: beginServingAsPrimary,
     } satisfies Record<PromotionStep, OperationStep>,
     failed: giveUpPromotion,
   },
   // a secondary stops following its primary before it leaves its set, as in `update-primary`
   disable: {
-    steps: { find: findPrimary, drain: changeLink, adopt, leave, forget, finish: endOperation },
-    failed: failDisable,
+    steps: {
+      find: findPrimary,
+      drain: changePrimaryLink,
+      adopt: adoptNewPrimary,
+      leave: leaveReplicationSet,
+      forget: forgetReplicationSet,
+      finish: endOperation,
+    },
+    failed: failDisableOperation,
   },
   'update-primary': {
-    steps: { find: findPrimary, drain: changeLink, adopt, finish },
+    steps: {
+      find: findPrimary,
+      drain: changePrimaryLink,
+      adopt: adoptNewPrimary,
+      finish: finishPrimaryUpdate,
+    },
     failed: keepOldPrimary,
   },
 } satisfies Record<OperationName, Operation>
@@ -97,13 +119,13 @@ const STEP_REST_MS = 5000
  * Returns the handler of `on-operation`: it runs the step that a workflow names.
  * @returns whether the next step follows, or the same one is repeated
  */
-export const operationHandler =
-  (ports: Ports, connect: Connect) =>
-  async (event: unknown, context: Context): Promise<StepResult> => {
+export const createOperationHandler =
+  (ports: Ports, connect: ConnectToPeer) =>
+  async (event: unknown, context: Context): Promise<OperationStepResult> => {
     const waiting = v.safeParse(wait, event)
     if (waiting.success) {
-      await noteWaiting(waiting.output.workflow, waiting.output, ports)
-      return DONE
+      await noteWaitingExecution(waiting.output.workflow, waiting.output, ports)
+      return STEP_DONE
     }
     const { workflow, operation, step, at, ...error } = v.parse(order, event)
     const { steps, failed }: Operation = operationWorkflows[workflow]
@@ -131,7 +153,7 @@ async function recordFailure(
   run: OperationRun,
   operation: string,
   { code, message: text, detail, retryAfter }: OperationFailed,
-): Promise<StepResult> {
+): Promise<OperationStepResult> {
   const { next } = await failed(run, operation, defined({ code, text, detail, retryAfter }))
   if (next === 'again') throw new Error('the operation was changed meanwhile')
   return { next }

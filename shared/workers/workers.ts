@@ -2,7 +2,7 @@ import type { EndpointUse } from '../api/endpoint.ts'
 import { bounds } from '../values/bounds.ts'
 
 /** A Lambda that gets events instead of requests. */
-export interface Worker {
+export interface WorkerDefinition {
   uses: readonly EndpointUse[]
   summary: string
   /** minutes */
@@ -32,7 +32,7 @@ export const HOST_RETURNS = { source: 'cloud-auth.host' } as const
 export const HOST_REFRESHES = { source: 'cloud-auth.host' } as const
 
 /** All workers, one line each. A worker has the name of its folder in functions/. */
-export const workers = {
+export const workerDefinitions = {
   'on-tidy-schedule': {
     uses: ['read', 'write', 'background', 'licence'],
     summary:
@@ -120,4 +120,4 @@ export const workers = {
     timeout: 1,
     withApi: true,
   },
-} as const satisfies Record<string, Worker>
+} as const satisfies Record<string, WorkerDefinition>

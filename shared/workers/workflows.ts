@@ -1,9 +1,9 @@
 import type { OperationName } from '../model/operation.ts'
-import { CLOSING_S } from '../replication/activation/closing.ts'
+import { CLOSING_WAIT_S } from '../replication/activation/closing.ts'
 import { promotionSteps } from '../replication/promotion/step.ts'
 
 /** A state machine that runs the steps of an operation in order. */
-export interface Workflow {
+export interface WorkflowDefinition {
   summary: string
   /** the request that an execution started by hand, without an operation, waits for */
   authority: string
@@ -12,17 +12,17 @@ export interface Workflow {
 }
 
 /** The workflow that rehearses a planned switch and the way back. The worker `on-drill` runs its steps. */
-export const DRILL_WORKFLOW = 'drill'
+export const DRILL_WORKFLOW_NAME = 'drill'
 
 /** The error after which a step is not retried. */
-export const FINAL_ERROR = 'OperationFailed'
+export const FINAL_ERROR_NAME = 'OperationFailed'
 
 /** All workflows, one line each. */
-export const workflows = {
+export const workflowDefinitions = {
   activation: {
     summary: 'makes this cluster the DR secondary of another',
     authority: 'POST sys/replication/dr/secondary/enable',
-    steps: ['handshake', 'close', { seconds: CLOSING_S }, 'wipe', 'sync', 'serve'],
+    steps: ['handshake', 'close', { seconds: CLOSING_WAIT_S }, 'wipe', 'sync', 'serve'],
   },
   'merkle-check': {
     summary: 'checks the tree of this cluster against its tables',
@@ -54,4 +54,4 @@ export const workflows = {
     authority: 'POST sys/replication/dr/secondary/disable',
     steps: ['find', 'drain', 'adopt', 'leave', 'forget', 'finish'],
   },
-} as const satisfies Record<OperationName, Workflow>
+} as const satisfies Record<OperationName, WorkflowDefinition>

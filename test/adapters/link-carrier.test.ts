@@ -24,7 +24,7 @@ import { createLinkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
 import type { Authorities } from '../../shared/ports.ts'
 import { sha256 } from '../../shared/values/secret.ts'
-import type { CarryTo } from '../../shared/wire/carry.ts'
+import type { CreateLinkCarrier } from '../../shared/wire/carry.ts'
 import { CallSchema, LinkService } from '../../shared/wire/gen/link_pb.ts'
 import { closedPort, rawServer, webServer } from '../support/service/server.ts'
 import { linkGateway } from '../support/set/link.ts'
@@ -305,7 +305,7 @@ describe('the carrier refuses', () => {
       const server = createHttpsServer(authority.issue('a balancer', names), gateway([]))
       return (await listening(server, 'https')).url
     }
-    const heartbeatOver = async (url: string, carryTo: CarryTo, ca?: string) => {
+    const heartbeatOver = async (url: string, carryTo: CreateLinkCarrier, ca?: string) => {
       const one = follower(w, 'west', { carry: carryTo({ addresses: [url], ca }) })
       await one.activateBy(await w.token('west'))
       w.clock.ms += 1000

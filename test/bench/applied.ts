@@ -14,7 +14,11 @@ import { headMoves } from '../../shared/journal/transitions.ts'
 import { computeItemLeaf, readStoredLeaf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source-link.ts'
 import { takeFollowStep } from '../../shared/replication/secondary/follow.ts'
-import { type Follower, newSession, sendHeartbeat } from '../../shared/replication/secondary/follower.ts'
+import {
+  createFollowerSession,
+  type Follower,
+  sendHeartbeat,
+} from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { startStorageTap } from '../support/faults/storage-tap-port.ts'
@@ -171,7 +175,7 @@ export async function appliedRate(
     hasTime: () => true,
     holdTerms: async needs => needs,
     takeKeyring: async () => undefined,
-    session: newSession(),
+    session: createFollowerSession(),
   }
   await sendHeartbeat(follower)
   const [began, before, engineBefore] = [performance.now(), process.cpuUsage(), childrenMs()]

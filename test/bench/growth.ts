@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Host } from '../../infra/local/host/host.ts'
 import { generateServiceTokenText, type Token } from '../../shared/model/token.ts'
-import { type Change, create } from '../../shared/storage/changes.ts'
+import { type Change, createItem } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
-import { issueService } from '../../shared/tokens/mint.ts'
-import { rootToken } from '../../shared/tokens/root-token.ts'
+import { issueServiceToken } from '../../shared/tokens/mint.ts'
+import { createRootToken } from '../../shared/tokens/root-token.ts'
 import { call } from '../support/service/api.ts'
 import { tableStore } from '../support/tables/store.ts'
 import type { Load } from './served.ts'
@@ -64,12 +64,20 @@ async function seeding(host: Host): Promise<(count: number) => Promise<void>> {
   const [fleet] = await store.read([key('role', accessor, 'fleet')])
   if (!fleet) throw new Error('the fleet has no role')
   const { data: role } = fleet
-  const token: Token = { ...rootToken(Date.now()), policies: ['dev'], ttl: 2_764_800, creationTtl: 2_764_800 }
+  const token: Token = {
+    ...createRootToken(Date.now()),
+    policies: ['dev'],
+    ttl: 2_764_800,
+    creationTtl: 2_764_800,
+  }
   let made = 0
   const another = (): Change[] => {
     made += 1
     const text = generateServiceTokenText(randomBytes)
-    return [...issueService(token, text).changes, create(key('role', accessor, `role-${made}`), role)]
+    return [
+      ...issueServiceToken(token, text).changes,
+      createItem(key('role', accessor, `role-${made}`), role),
+    ]
   }
   return async count => {
     for (let left = count; left > 0; left -= (COMMIT.items / 2) * COMMIT.atOnce)

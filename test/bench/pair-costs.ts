@@ -1,4 +1,4 @@
-import { workers } from '../../shared/workers/workers.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 import { listPrices } from '../support/prices/price-list.ts'
 import { computeWatchingCost } from '../support/prices/prices.ts'
 import type { HashCalls, RecordedPair } from '../support/set/recorded-calls.ts'
@@ -58,7 +58,7 @@ export function pairCosts({ link, functions, hashes }: RecordedPair): Costs {
   const logged = total('invocations') * LOGS.invocation + (linkCalls + requests) * LOGS.gateway
   const audited = requests * (LOGS.login - LOGS.invocation - LOGS.gateway)
   return {
-    'puller, running': monthly((60 * workers['on-pull'].memory) / 1024, listPrices.gigabyteSecond),
+    'puller, running': monthly((60 * workerDefinitions['on-pull'].memory) / 1024, listPrices.gigabyteSecond),
     'other functions, running': monthly(
       (answering * RUNS_MS * MEMORY_MB) / 1024 / 1000,
       listPrices.gigabyteSecond,

@@ -1,12 +1,12 @@
 import { defaultIdentityConfig } from '../../shared/auth-method/config/identity.ts'
 import type { CompleteIamFacts } from '../../shared/auth-method/login-iam/facts.ts'
 import type { VerifiedIdentity } from '../../shared/identity-proof/caller-identity.ts'
-import { parseEntity } from '../../shared/values/arn.ts'
+import { parseIamEntity } from '../../shared/values/arn.ts'
 import { iamRole } from './roles.ts'
 
 /** Returns the caller that STS reported. */
 export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): VerifiedIdentity {
-  const entity = parseEntity(arn)
+  const entity = parseIamEntity(arn)
   if (!entity) throw new Error(`${arn} is no ARN of an entity`)
   return { arn, entity, uniqueId } as VerifiedIdentity
 }

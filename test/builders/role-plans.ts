@@ -2,7 +2,7 @@ import { readParameterFields } from '../../shared/api/fields.ts'
 import { roleFields } from '../../shared/auth-method/roles/fields.ts'
 import { planRole, type RolePlan } from '../../shared/auth-method/roles/plan.ts'
 import type { Role } from '../../shared/model/role.ts'
-import type { Encrypted } from '../../shared/values/secret.ts'
+import type { EncryptedText } from '../../shared/values/secret.ts'
 
 export type Raw = Record<string, unknown>
 
@@ -23,7 +23,7 @@ export const write = (raw: Raw, stored?: Role, defaultAuthType: Role['authType']
     parameters: readParameterFields(roleFields, raw).parameters,
     defaultAuthType,
     mountMax: 1000,
-    fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as Encrypted },
+    fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as EncryptedText },
   })
 
 export const APP = 'arn:aws:iam::111122223333:role/app'

@@ -1,7 +1,7 @@
 import { noBindings } from '../../shared/auth-method/roles/bindings.ts'
 import type { Role } from '../../shared/model/role.ts'
-import { defaultParameters } from '../../shared/tokens/parameters.ts'
-import type { Encrypted } from '../../shared/values/secret.ts'
+import { defaultTokenParameters } from '../../shared/tokens/parameters.ts'
+import type { EncryptedText } from '../../shared/values/secret.ts'
 
 type RoleParts = Partial<Omit<Role, 'bound' | 'token'>> & {
   bound?: Partial<Role['bound']>
@@ -16,13 +16,13 @@ const role = ({ bound = {}, token = {}, ...parts }: RoleParts, authType: Role['a
   inferredAwsRegion: '',
   resolveAwsUniqueIds: true,
   roleId: '7f3a91c4-0000-4000-8000-000000000001',
-  hmacKey: 'encrypted' as Encrypted,
+  hmacKey: 'encrypted' as EncryptedText,
   roleTag: '',
   allowInstanceMigration: false,
   disallowReauthentication: false,
   ...parts,
   bound: { ...noBindings, ...bound },
-  token: { ...defaultParameters, policies: ['dev', 'prod'], ...token },
+  token: { ...defaultTokenParameters, policies: ['dev', 'prod'], ...token },
 })
 
 /** An ec2 role; a test names what matters to it. */

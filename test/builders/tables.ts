@@ -7,8 +7,13 @@ import {
   readStoredLeaf,
   treeBucketText,
 } from '../../shared/journal/tree.ts'
-import type { Expectation, Piece, Steps, StoredState } from '../../shared/replication/apply/judge.ts'
-import type { Target } from '../../shared/replication/apply/window.ts'
+import type {
+  BucketChanges,
+  BucketWrite,
+  ItemExpectation,
+  StoredBucketState,
+} from '../../shared/replication/apply/judge.ts'
+import type { ApplyTarget } from '../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { nameOf, TREE_ID } from './journal.ts'
 
@@ -30,13 +35,13 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   const bucketAt = (bucket: BucketDelta['bucket']): Sums =>
     buckets.get(treeBucketText(bucket)) ?? { mark: '', sums: new Map() }
 
-  const holds = (at: string, found: Expectation): boolean => {
+  const holds = (at: string, found: ItemExpectation): boolean => {
     const own = items.get(at)
     if (found === 'absent') return own === undefined
     return 'rev' in found ? own?.rev === found.rev : own?.leaf === found.leaf
   }
 
-  function write(all: readonly Steps[]): 'done' | 'refused' {
+  function write(all: readonly BucketWrite[]): 'done' | 'refused' {
     const fits = all.every(
       ({ items: some, bucket, mark }) =>
         some.every(one => holds(nameOf(one.key), one.if)) && bucketAt(bucket.bucket).mark < mark,
@@ -52,13 +57,13 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
     return 'done'
   }
 
-  const find = (pieces: readonly Piece[]): StoredState[] =>
+  const find = (pieces: readonly BucketChanges[]): StoredBucketState[] =>
     pieces.map(piece => ({
       items: piece.changes.map(change => items.get(nameOf(change))),
       mark: bucketAt(piece.bucket).mark,
     }))
 
-  const target: Target = {
+  const target: ApplyTarget = {
     find: async pieces => find(pieces),
     write: async steps => write(steps),
     pause: async () => undefined,
@@ -73,7 +78,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
     right: textOf(summed(items, now), now),
   })
 
-  const markOf = (piece: Pick<Piece, 'bucket'>): string => bucketAt(piece.bucket).mark
+  const markOf = (piece: Pick<BucketChanges, 'bucket'>): string => bucketAt(piece.bucket).mark
 
   return { items, find, write, target, tree, markOf }
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { boolField, durationField, intField, listField } from '../../shared/api/fields.ts'
-import { type TermOwner, termRows } from '../../shared/tokens/terms.ts'
+import { type TokenTermOwner, tokenTermRows } from '../../shared/tokens/terms.ts'
 
-type Row = (typeof termRows)[number][1]
+type Row = (typeof tokenTermRows)[number][1]
 
 const ITEMS = ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', 'dev', 'ops']
 const TEXTS = ['', 'default', 'service', 'batch']
@@ -17,10 +17,10 @@ function valuesOf({ kind, fault, store }: Row): fc.Arbitrary<unknown> {
 }
 
 /** Requests that say any terms, by current and deprecated names. */
-export const requestsOf = (taker: TermOwner): fc.Arbitrary<Record<string, unknown>> =>
+export const requestsOf = (taker: TokenTermOwner): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     Object.fromEntries(
-      termRows.flatMap(([_, row]) => [
+      tokenTermRows.flatMap(([_, row]) => [
         ...(row.of.includes(taker) ? [[row.name, valuesOf(row)]] : []),
         ...(row.old?.of.includes(taker) ? [[row.old.name, valuesOf(row)]] : []),
       ]),

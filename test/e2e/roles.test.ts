@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createFailoverToken } from '../../infra/local/commands/drill/failover-token.ts'
 import { CONTROL_TOKEN } from '../../infra/local/host/lasting-host.ts'
 import type { Execution } from '../../infra/local/states/store.ts'
-import { workflows } from '../../shared/workers/workflows.ts'
+import { workflowDefinitions } from '../../shared/workers/workflows.ts'
 import { eventually, type KilledHost, killedAt, killedHost } from '../support/programs/killed-hosts.ts'
 import { cleanUp } from '../support/programs/npm-start.ts'
 import { sized } from '../support/runner/size.ts'
@@ -81,8 +81,8 @@ async function isWhole(primary: KilledHost, secondary: KilledHost): Promise<void
   expect(await health()).toEqual(primary === east ? [200, 472] : [472, 200])
 }
 
-const stepsOf = (name: keyof typeof workflows): string[] =>
-  workflows[name].steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
+const stepsOf = (name: keyof typeof workflowDefinitions): string[] =>
+  workflowDefinitions[name].steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
 
 const print = (...said: unknown[]): void => {
   if (sized(false, true))

@@ -4,7 +4,7 @@ import { type Host, startHost } from '../../infra/local/host/host.ts'
 import type { MetricPoint } from '../../infra/local/template/counts.ts'
 import type { AlarmName } from '../../infra/watching/alarms.ts'
 import { linkPath } from '../../shared/link/routes.ts'
-import { workers } from '../../shared/workers/workers.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 import { call } from '../support/service/api.ts'
 import { type CloudWatch, cloudWatch } from '../support/service/cloud-watch.ts'
 import { eventually } from '../support/service/cluster.ts'
@@ -147,7 +147,7 @@ describe('one throttled invocation raises the alarm', () => {
     expect(isOn('Throttled')).toBe(false)
   })
 
-  test.each(Object.keys(workers).filter(name => name !== 'on-audit-entries'))(
+  test.each(Object.keys(workerDefinitions).filter(name => name !== 'on-audit-entries'))(
     'WorkersThrottled for %s',
     async folder => {
       quietly()

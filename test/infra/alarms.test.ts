@@ -4,7 +4,7 @@ import { root } from '../../infra/checkout.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { alarmNames, commonAlarms, rowOfAlarm } from '../../infra/watching/alarms.ts'
 import { bounds } from '../../shared/values/bounds.ts'
-import { workers } from '../../shared/workers/workers.ts'
+import { workerDefinitions } from '../../shared/workers/workers.ts'
 import { ALARM_METRICS } from '../bench/pair-costs.ts'
 import { computeWatchingCost } from '../support/prices/prices.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
@@ -136,7 +136,7 @@ describe('alarms on answers, functions and workflows', () => {
           )
         : [],
     )
-    expect(throttled.sort()).toEqual([...Object.keys(workers), 'link', 'login'].sort())
+    expect(throttled.sort()).toEqual([...Object.keys(workerDefinitions), 'link', 'login'].sort())
   })
 
   test('no alarm has more metrics than CloudWatch allows', () => {

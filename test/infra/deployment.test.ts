@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createUndeployedApp } from '../../infra/docs/synthesise.ts'
-import { type Worker, workers } from '../../shared/workers/workers.ts'
+import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/workers.ts'
 import { deployments } from '../support/checks/deployments.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
@@ -12,7 +12,7 @@ import { ofType, resourcesOf } from './synthesised.ts'
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-warnings-`)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const queuedWorkers = Object.entries<Worker>(workers).flatMap(([name, { queued }]) =>
+const queuedWorkers = Object.entries<WorkerDefinition>(workerDefinitions).flatMap(([name, { queued }]) =>
   queued ? [[name, queued] as const] : [],
 )
 

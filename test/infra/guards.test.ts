@@ -4,9 +4,9 @@ import { functionNames } from '../../infra/checkout.ts'
 import { synthesise } from '../../infra/local/template/synth.ts'
 import { usesForChange } from '../../shared/adapters/aws/guard.ts'
 import type { EndpointUse } from '../../shared/api/endpoint.ts'
-import { type Change, create, remove } from '../../shared/storage/changes.ts'
-import { guards } from '../../shared/storage/guards.ts'
-import { type Key, type Kind, kinds, specOf } from '../../shared/storage/kinds.ts'
+import { type Change, createItem, removeItem } from '../../shared/storage/changes.ts'
+import { tableGuards } from '../../shared/storage/guards.ts'
+import { itemKindSpec, itemKinds, type Key, type Kind } from '../../shared/storage/kinds.ts'
 import { evaluate, type IamRequest, ruled } from '../support/iam/evaluate.ts'
 import { TEST_PLACE } from '../support/iam/place.ts'
 import { policiesIn } from '../support/iam/policies.ts'
@@ -17,8 +17,8 @@ import { keyOfKind } from '../support/tables/items.ts'
 const { functions, tables } = policiesIn(await synthesise({ legacySignatures: false }), TEST_PLACE)
 const rules = new Map(Object.entries(functions).map(([name, statements]) => [name, statements.map(ruled)]))
 
-const all = (Object.keys(kinds) as Kind[]).map(kind => {
-  const { pk, sk } = specOf(kind)
+const all = (Object.keys(itemKinds) as Kind[]).map(kind => {
+  const { pk, sk } = itemKindSpec(kind)
   return keyOfKind(kind, ...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : []))
 })
 
@@ -26,10 +26,10 @@ const acts = ['stores', 'deletes'] as const
 type Act = (typeof acts)[number]
 
 const changeOf = (act: Act, place: Key): Change =>
-  act === 'stores' ? create(place, {} as never) : remove(place)
+  act === 'stores' ? createItem(place, {} as never) : removeItem(place)
 
 function requestOf(act: Act, { kind, pk }: Key): IamRequest {
-  const { table } = specOf(kind)
+  const { table } = itemKindSpec(kind)
   const [, resource = ''] =
     Object.entries(tables).find(([name]) => name.toLowerCase().split('-').at(-1)?.startsWith(table)) ?? []
   return {
@@ -77,7 +77,7 @@ describe.each(functionNames())('the policies of %s', name => {
 test.each(all.map(place => [place.kind, place] as const))(
   'some function may store a %s, and some may delete it',
   (kind, place) => {
-    const { deletes } = guards[specOf(kind).guard ?? 'write']
+    const { deletes } = tableGuards[itemKindSpec(kind).guard ?? 'write']
     for (const act of acts) {
       const may = functionNames().some(name => byGuard(name, act, place))
       expect(may, act).toBe(act === 'stores' || deletes.length > 0)

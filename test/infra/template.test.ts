@@ -7,8 +7,8 @@ import { createRouteFinder } from '../../infra/local/gateway/routes.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { type EndpointUse, pathsOf } from '../../shared/api/endpoint.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
-import { type Worker, workers } from '../../shared/workers/workers.ts'
-import { workflows } from '../../shared/workers/workflows.ts'
+import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/workers.ts'
+import { workflowDefinitions } from '../../shared/workers/workflows.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 let resources: Map<string, Resource>
@@ -59,7 +59,9 @@ describe('tables and key are retained, encrypted and recoverable', () => {
   })
 
   test('only a table that a function reads has a stream, with keys and no images', () => {
-    const read = Object.values<Worker>(workers).flatMap(({ stream }) => (stream ? [stream.table] : []))
+    const read = Object.values<WorkerDefinition>(workerDefinitions).flatMap(({ stream }) =>
+      stream ? [stream.table] : [],
+    )
     const streams = lasting(resources).flatMap(([id, { Properties }]) =>
       Properties.StreamSpecification
         ? [[id.replace(/[0-9A-F]{8}$/, ''), Properties.StreamSpecification]]
@@ -462,8 +464,8 @@ describe('grants', () => {
     ['ceremony', ['operation-token-attempt']],
     ['on-attempt', ['operation-token-attempt']],
     ['on-drill', ['drill']],
-    ['replication', Object.keys(workflows)],
-    ['on-journal', Object.keys(workflows)],
+    ['replication', Object.keys(workflowDefinitions)],
+    ['on-journal', Object.keys(workflowDefinitions)],
   ] as const
 
   test.each(MACHINES)('let %s use these state machines, by full name: %j', (name, machines) => {

@@ -6,9 +6,9 @@ import { treePagePk } from '../../shared/journal/page-places.ts'
 import { treeRootsPk } from '../../shared/journal/refresh.ts'
 import { type TreeBucket, treeBucketOf, treePagePkByName } from '../../shared/journal/tree.ts'
 import { findTreeFaults } from '../../shared/replication/check/examine.ts'
-import { isCorrupt, toFindings } from '../../shared/replication/check/findings.ts'
-import { type TreeView, viewTree } from '../../shared/replication/check/view.ts'
-import { put, remove } from '../../shared/storage/changes.ts'
+import { areFindingsCorrupt, toTreeFindings } from '../../shared/replication/check/findings.ts'
+import { beginTreeView, type CheckedTreeView } from '../../shared/replication/check/view.ts'
+import { putItem, removeItem } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { grown, grownItem } from '../support/set/grown.ts'
@@ -42,7 +42,7 @@ const collect = runInNewContext('gc') as () => void
 const print = (text: string) => process.stderr.write(`${text}\n`)
 
 /** Tables with generated items, and functions that change them without the journal. */
-interface Grown extends Pick<TreeView, 'journal' | 'clock' | 'treeId'> {
+interface Grown extends Pick<CheckedTreeView, 'journal' | 'clock' | 'treeId'> {
   /** epoch seconds at which the items were created */
   now: number
   overwrite(index: number, change: (item: StoredItem) => StoredItem): Promise<void>
@@ -106,7 +106,7 @@ async function checked({ treeId, ...at }: Grown) {
     collect()
     most = Math.max(most, process.memoryUsage().heapUsed - before)
   }
-  const view = await viewTree(at, treeId)
+  const view = await beginTreeView(at, treeId)
   const faults = await findTreeFaults(view, async () => {
     calls += 1
     if (calls % 100 === 0) look()
@@ -180,7 +180,7 @@ describe.each([
 ])('changed items that are %s', (_, tablesOf, size) => {
   test('are found at the exact item, bucket, page or root', async () => {
     const tables = await tablesOf(size)
-    expect(isCorrupt(toFindings((await checked(tables)).faults, roots))).toBe(false)
+    expect(areFindingsCorrupt(toTreeFindings((await checked(tables)).faults, roots))).toBe(false)
     const expected = await flip(tables, size)
     const { faults, seconds } = await checked(tables)
     const found = faults.map(fault => {
@@ -191,7 +191,7 @@ describe.each([
     })
     expect(found.sort()).toEqual([...new Set(expected)].sort())
     print(`${size} items with ${found.length} faults: ${seconds.toFixed(1)} s`)
-    expect(toFindings(faults, roots).subtrees.local.corrupted).toBe(false)
+    expect(toTreeFindings(faults, roots).subtrees.local.corrupted).toBe(false)
   })
 })
 
@@ -205,7 +205,7 @@ test(
     const place = (index: number) => key('sts-role', `mount${index % 100}`, `n${index}`)
     for (let from = 0; from < ITEMS; from += TOGETHER) {
       const some = Array.from({ length: TOGETHER }, (_, index) =>
-        put(place(from + index), { role: `arn ${from + index}`, externalId: '' }),
+        putItem(place(from + index), { role: `arn ${from + index}`, externalId: '' }),
       )
       await ports.store.commit(some, await record())
     }
@@ -219,7 +219,7 @@ test(
         const at = place((index * 7919) % ITEMS)
         const [item] = await ports.store.read([at])
         const change =
-          item && index % 5 === 0 ? remove(at) : put(at, { role: `arn ${index}`, externalId: '' })
+          item && index % 5 === 0 ? removeItem(at) : putItem(at, { role: `arn ${index}`, externalId: '' })
         await ports.store.commit([change], cluster).catch(() => undefined)
         commits += 1
         await set.clock.sleep(20)
@@ -238,7 +238,7 @@ test(
     for (let run = 0; run < RUNS; run++) {
       const started = performance.now()
       const { treeId = '' } = await set.at('east').record()
-      const view = await viewTree(ports, treeId)
+      const view = await beginTreeView(ports, treeId)
       expect(await findTreeFaults(view, () => set.clock.sleep(REST_MS)), `run ${run}`).toEqual([])
       seen.push(view.tally.seen)
       const took = ((performance.now() - started) / 1000).toFixed(1)

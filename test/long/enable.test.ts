@@ -7,15 +7,15 @@ import { createJobRun } from '../../shared/jobs/job.ts'
 import { readStoredLeafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
-import { backfillAll } from '../../shared/replication/primary/backfill.ts'
-import { detachAll } from '../../shared/replication/primary/detach.ts'
+import { backfillAllItems } from '../../shared/replication/primary/backfill.ts'
+import { removeJournalMarks } from '../../shared/replication/primary/detach.ts'
 import {
-  beginJournal,
+  beginOwnJournal,
   createBackfillJob,
-  createDetachJob,
-  endJournal,
+  createMarksRemovalJob,
+  endJournalKeeping,
 } from '../../shared/replication/primary/enable.ts'
-import { put, replace } from '../../shared/storage/changes.ts'
+import { putItem, replaceItem } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import { portsWith } from '../builders/ports.ts'
 import { differences, replayed, standing, wrongSums } from '../support/service/journal.ts'
@@ -56,7 +56,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   const become = async (change: (before: ClusterRecord) => ClusterRecord) => {
     const [item] = await store.read([key('cluster')])
     if (!item) throw new Error('there is no cluster record')
-    expect(await store.commit([replace(item, item, change(item.data))], await record())).toBe('done')
+    expect(await store.commit([replaceItem(item, item, change(item.data))], await record())).toBe('done')
   }
   const finished = async <T extends object>(work: (job: T) => Promise<unknown>, first: T) => {
     for (let job = first; ; ) {
@@ -70,7 +70,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
 
   await seed(at, placeOf)
   const old = await record()
-  const { head, ...begun } = await beginJournal(ports, old.record)
+  const { head, ...begun } = await beginOwnJournal(ports, old.record)
   expect(await journal.transact([head])).toBe('done')
   await become(before => ({ ...before, mode: 'primary', treeComplete: false, ...begun }))
 
@@ -79,7 +79,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   let ended = false
   const write = async (as: ClusterRead) => {
     const index = Math.floor(Math.random() * ITEMS)
-    const change = put(placeOf(index), { role: `written ${index}`, externalId: '' })
+    const change = putItem(placeOf(index), { role: `written ${index}`, externalId: '' })
     return store.commit([change], as)
   }
   const client = async () => {
@@ -103,7 +103,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   }
   const clients = [latecomer(), ...Array.from({ length: 10 }, client)]
   const began = Date.now()
-  await finished(job => backfillAll(run(), job), createBackfillJob(begun.treeId, began))
+  await finished(job => backfillAllItems(run(), job), createBackfillJob(begun.treeId, began))
   const took = Date.now() - began
   ended = true
   await Promise.all(clients)
@@ -124,14 +124,17 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   expect(await differences(journal)).toEqual([])
   expect(await wrongSums(journal, begun.treeId)).toEqual([])
 
-  const { journalStart } = await endJournal(ports, (await record()).record)
+  const { journalStart } = await endJournalKeeping(ports, (await record()).record)
   await become(({ epoch: _epoch, treeId: _treeId, treeComplete: _built, ...before }) => ({
     ...before,
     mode: 'disabled',
     journalStart,
   }))
   const undone = Date.now()
-  await finished(job => detachAll(run(), job), createDetachJob(journalStart, begun.treeId, undone))
+  await finished(
+    job => removeJournalMarks(run(), job),
+    createMarksRemovalJob(journalStart, begun.treeId, undone),
+  )
   const back = Date.now() - undone
   print(
     `they were given back plain within ${seconds(back)}: ${((ITEMS / (back - 30_000)) * 1000).toFixed(0)} in a second`,

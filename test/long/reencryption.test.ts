@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { AccessEntry } from '../../shared/model/access-entry.ts'
-import { create } from '../../shared/storage/changes.ts'
+import { createItem } from '../../shared/storage/changes.ts'
 import { termNumberOf } from '../../shared/storage/encryption.ts'
-import { key, partitions } from '../../shared/storage/kinds.ts'
+import { itemPartitions, key } from '../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../support/set/set.ts'
 
 // Re-encrypts many secrets on a primary and its secondary with a simulated clock, while job runs die.
@@ -24,7 +24,7 @@ async function filled(set: ClusterSet): Promise<string> {
     const changes = Array.from({ length: Math.min(50, SECRETS - at) }, async (_, index) => {
       const place = key('access', mount, `i-${at + index}`)
       const clientNonce = await ports.cipher.encrypt(place, 'clientNonce', `nonce ${at + index}`)
-      return create(place, {
+      return createItem(place, {
         clientNonce,
         role: 'a',
         expiresAt: set.clock.now(),
@@ -37,7 +37,7 @@ async function filled(set: ClusterSet): Promise<string> {
 }
 
 const termsOf = async (set: ClusterSet, name: string, mount: string) => {
-  const entries = await set.at(name).ports.store.list(partitions('access', mount))
+  const entries = await set.at(name).ports.store.list(itemPartitions('access', mount))
   const counts = new Map<number, number>()
   for (const { data } of entries) {
     const term = termNumberOf(data.clientNonce ?? '') ?? 0

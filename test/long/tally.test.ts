@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { ttlOfGeneration } from '../../shared/journal/generation.ts'
 import { addTreeBucket, computeItemLeaf } from '../../shared/journal/tree.ts'
-import { addToTally, newTally } from '../../shared/replication/check/tally.ts'
+import { addToTally, createTreeTally } from '../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
 // The memory of a check must not grow with the number of items.
@@ -34,7 +34,7 @@ function heldFor(count: number): number {
   collect()
   const before = process.memoryUsage().heapUsed
   const began = performance.now()
-  const tally = newTally('life', now)
+  const tally = createTreeTally('life', now)
   for (let index = 0; index < count; index++) addToTally(tally, token(index))
   const took = performance.now() - began
   collect()

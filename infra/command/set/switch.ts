@@ -1,5 +1,11 @@
-import { type Goal, type ObservedPair, type Side, type Step, waits } from '../../../shared/set/plan.ts'
-import { RunStopped, run } from '../../../shared/set/run.ts'
+import {
+  type ObservedPair,
+  type PairSide,
+  type SetGoal,
+  type SetStep,
+  WAIT_LIMITS_MS,
+} from '../../../shared/set/plan.ts'
+import { RunStopped, runUntilGoal } from '../../../shared/set/run.ts'
 import type { Connection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 import { clock, createSetCluster, type NamedCluster } from './look.ts'
@@ -25,7 +31,7 @@ export interface CompletedStep {
   ms: number
 }
 
-const goal: Goal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits }
+const goal: SetGoal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits: WAIT_LIMITS_MS }
 
 /**
  * Performs a planned switch from whatever state the set is in.
@@ -33,13 +39,13 @@ const goal: Goal = { kind: 'switch', allowedActions: ['promote', 'follow'], wait
  * @see docs/runbooks/planned-switch.md
  */
 export async function switchSet(
-  clusters: Readonly<Record<Side, NamedCluster>>,
+  clusters: Readonly<Record<PairSide, NamedCluster>>,
   ports: SwitchPorts,
 ): Promise<void> {
   const { token, say, confirm } = ports
   const { from, to } = clusters
   let last = ''
-  const at = (step: Step, pair: ObservedPair): void => {
+  const at = (step: SetStep, pair: ObservedPair): void => {
     const both = [pair.from, pair.to]
     if (last === '') say(`1. Look\n\n${formatSet(summariseSet(both, [from, to], Date.now()))}`)
     if (last !== step.where && (step.do === 'wait' || step.do === 'done')) say(step.where)
@@ -47,7 +53,7 @@ export async function switchSet(
     ports.onState(step.where)
   }
   try {
-    await run({
+    await runUntilGoal({
       goal,
       clusters: { from: createSetCluster(from, ports), to: createSetCluster(to, ports) },
       onStep: at,
@@ -72,7 +78,7 @@ export async function switchSet(
 }
 
 /** Describes a step, with its number in the runbook. */
-function describeStep(step: Step, { from, to }: ObservedPair): string[] {
+function describeStep(step: SetStep, { from, to }: ObservedPair): string[] {
   if (step.do === 'promote')
     return [
       step.resumed

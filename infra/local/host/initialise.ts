@@ -1,5 +1,5 @@
 import { copyFileSync } from 'node:fs'
-import { OF_ANOTHER_VERSION } from '../../../shared/storage/format.ts'
+import { OTHER_VERSION_ADVICE } from '../../../shared/storage/format.ts'
 import { externalEngine } from '../engine/engine.ts'
 import { type ClusterFile, readTextFile, writeAtomically } from '../os/cluster-file.ts'
 
@@ -26,7 +26,7 @@ export async function initialiseCluster(url: string, directory: string): Promise
   }
   const text = await answer.text()
   // such a cluster serves no request, so its keys do not matter
-  if (text.includes(OF_ANOTHER_VERSION)) throw new Error(`the cluster cannot be started: ${text}`)
+  if (text.includes(OTHER_VERSION_ADVICE)) throw new Error(`the cluster cannot be started: ${text}`)
   const known = readTextFile(fileOf(directory)) ?? readTextFile(`${directory}/cluster.json`)
   if (known) {
     const { root_token, recovery_keys, other_recovery_keys = [] } = JSON.parse(known) as KeptKeys

@@ -2,7 +2,7 @@ import { isShareOf } from '../../../shared/cluster/recovery.ts'
 import { parseShare } from '../../../shared/cluster/shares.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
+import { fromStoredItem, type StoredItem } from '../../../shared/storage/requests.ts'
 import type { LocalEngine } from '../engine/engine.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
 import { type KeptKeys, keepKeys, type SetKeys } from './initialise.ts'
@@ -130,5 +130,5 @@ export async function readRecoveryKey(
     KeyConditionExpression: 'pk = :pk AND sk = :sk',
     ExpressionAttributeValues: { ':pk': pk, ':sk': sk },
   })
-  return fromStored(kind, Items[0] as StoredItem | undefined, 0)?.data
+  return fromStoredItem(kind, Items[0] as StoredItem | undefined, 0)?.data
 }

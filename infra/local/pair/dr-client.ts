@@ -1,7 +1,7 @@
 import type { SetCluster } from '../../../shared/set/run.ts'
 import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
-import { poll } from '../../../shared/values/retrying.ts'
+import { pollWhilePending } from '../../../shared/values/retrying.ts'
 import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
 import { CLUSTER_PATIENCE_MS, clock, createSetCluster, observeNamed } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
@@ -15,7 +15,7 @@ export const connection = { timeoutMs: 90_000 }
 /** Waits until a condition holds. @throws Error with `otherwise` after the timeout */
 export async function waitUntil(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
   const when = { everyMs: DR_RETRY_PAUSE_MS, until: Date.now() + CLUSTER_PATIENCE_MS }
-  const seen = await poll(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
+  const seen = await pollWhilePending(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
   if (!seen.ok) throw new Error(`${otherwise}, even after ${CLUSTER_PATIENCE_MS / 1000} s`)
 }
 

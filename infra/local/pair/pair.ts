@@ -1,5 +1,5 @@
-import type { Goal } from '../../../shared/set/plan.ts'
-import { RunStopped, run, type SetCluster } from '../../../shared/set/run.ts'
+import type { SetGoal } from '../../../shared/set/plan.ts'
+import { RunStopped, runUntilGoal, type SetCluster } from '../../../shared/set/run.ts'
 import type { ClusterStatus } from '../../../shared/set/status.ts'
 import { clock } from '../../command/set/look.ts'
 import { type Aws, type Host, type HostOptions, startHost } from '../host/host.ts'
@@ -67,7 +67,7 @@ type Say = (text: string) => void
 type Reached = { address?: string; ca_file?: string }
 
 /** Time limits for clusters on one machine with a user who waits. */
-const localWaits: Goal['waits'] = {
+const localWaits: SetGoal['waits'] = {
   silence: 30_000,
   obstacle: 30_000,
   operation: 30_000,
@@ -77,7 +77,7 @@ const localWaits: Goal['waits'] = {
   contact: 40_000,
   'catching-up': 90_000,
 }
-const goal: Goal = {
+const goal: SetGoal = {
   kind: 'join',
   allowedActions: ['enable', 'admit', 'follow', 'readmit'],
   waits: localWaits,
@@ -103,7 +103,7 @@ export async function joinLocalPair(
   })
   let operation = ''
   try {
-    await run({
+    await runUntilGoal({
       goal,
       clusters: { from: clusterOf(east), to: clusterOf(west) },
       clock,

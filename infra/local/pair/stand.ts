@@ -1,6 +1,6 @@
 import type { ClusterStatus } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
-import { poll } from '../../../shared/values/retrying.ts'
+import { pollWhilePending } from '../../../shared/values/retrying.ts'
 import { clock } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 import { readDrStatus } from './dr-client.ts'
@@ -18,7 +18,7 @@ export async function readStatusWithContact(
 ): Promise<ClusterStatus> {
   let isSaid = false
   const when = { everyMs: STAND_LOOK_PAUSE_MS, until: Date.now() + HEARD_WITHIN_SECONDS * 1000 }
-  const heard = await poll(clock, when, async () => {
+  const heard = await pollWhilePending(clock, when, async () => {
     const status = await readDrStatus(host)
     if (!status.hasPrimary || status.connection === 'ready') return ok(status)
     if (!isSaid) say(`Waiting at most ${HEARD_WITHIN_SECONDS} s for contact to its primary …`)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
-import { sameSecret } from '../../../shared/values/secret.ts'
+import { secretsEqual } from '../../../shared/values/secret.ts'
 import { endServer, listen } from '../os/loopback.ts'
 import { answerControl, type Control, localControl } from './control.ts'
 import type { Authority } from './documents/authority.ts'
@@ -55,7 +55,7 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
   const aws = { ...openImitatedAws(home, stateFile, clock), ...(onBusEvent ? { onBusEvent } : {}) }
   if (authority) aws.state.authority ??= authority
   const controlToken = randomBytes(32).toString('base64url')
-  const isOwner = (authorization: string): boolean => sameSecret(authorization, `Bearer ${controlToken}`)
+  const isOwner = (authorization: string): boolean => secretsEqual(authorization, `Bearer ${controlToken}`)
   const server = createProviderServer(aws, isOwner)
   if (leases) countLeases(server, leases.directory, isOwner, () => leases.onNone(aws.saved()))
   const url = await listen(server, options.port)

@@ -7,7 +7,7 @@ import {
   ListAccessKeysCommand,
 } from '@aws-sdk/client-iam'
 import { ApiError } from '../../api/errors.ts'
-import type { AccessKeys, Clock, Meter, ProviderSettings } from '../../ports.ts'
+import type { AccessKeyManager, CallMeter, Clock, ProviderSettings } from '../../ports.ts'
 import { Secret } from '../../values/secret.ts'
 import {
   buildClientSettings,
@@ -22,7 +22,7 @@ interface Dependencies {
   provider: AwsProvider
   region: string
   clock: Clock
-  meter: Meter
+  meter: CallMeter
 }
 
 /**
@@ -31,7 +31,7 @@ interface Dependencies {
  * which cannot have died unnoticed.
  * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
-export function createIamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeys {
+export function createIamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeyManager {
   /** Makes one attempt, whatever the configuration allows. */
   async function attempt<T>(
     settings: ProviderSettings,

@@ -1,13 +1,13 @@
-import type { AccessKeys, Instances, Principals } from '../../ports.ts'
+import type { AccessKeyManager, InstanceLookUps, PrincipalLookUps } from '../../ports.ts'
 import { createEc2Instances } from './instances.ts'
 import { type AwsProviderDependencies, createAwsProvider } from './provider.ts'
 
 /** The calls to AWS accounts on behalf of mounts. */
 export interface AwsAccountPorts {
-  instances: Instances
+  instances: InstanceLookUps
   /** loads IAM's client */
-  principals(): Promise<Principals>
-  accessKeys(): Promise<AccessKeys>
+  principals(): Promise<PrincipalLookUps>
+  accessKeys(): Promise<AccessKeyManager>
 }
 
 export function createAwsAccountPorts(dependencies: AwsProviderDependencies): AwsAccountPorts {

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import * as v from 'valibot'
-import { isObject, parseObject } from '../../values/json.ts'
+import { isObject, parseJsonObject } from '../../values/json.ts'
 import { type CloudWatchLogEvent, putCloudWatchLogEvents } from './log-group.ts'
 
 const delivered = v.object({ awslogs: v.object({ data: v.string() }) })
@@ -44,6 +44,6 @@ export async function carryAuditEntries(event: unknown, group: string): Promise<
 
 /** Returns the entry without the runtime's frame around it. A message of another shape stays unchanged. */
 function unwrapEntry({ timestamp, message }: CloudWatchLogEvent): CloudWatchLogEvent {
-  const entry = parseObject(message)?.['message']
+  const entry = parseJsonObject(message)?.['message']
   return { timestamp, message: isObject(entry) ? JSON.stringify(entry) : message }
 }

@@ -1,6 +1,6 @@
 import { constants, openSync, writeSync } from 'node:fs'
 import { ApiError, AUDIT_UNWRITABLE_TEXT } from '../../api/errors.ts'
-import type { Audit } from '../../ports.ts'
+import type { AuditLog } from '../../ports.ts'
 import type { LambdaEnvironment } from './environment.ts'
 
 const OWNER_ONLY = 0o600
@@ -12,7 +12,7 @@ type Settings = Pick<LambdaEnvironment, 'auditFile' | 'framedJson'>
  * Writes the audit log: to the console, from where a subscription carries entries to their own log group, or as lines
  * of JSON to a file. An entry counts as written once the runtime or the file has taken it.
  */
-export function createAuditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): Audit {
+export function createAuditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): AuditLog {
   if (auditFile === '') return { write: async entry => printEntry(entry, framedJson) }
   let file: number | undefined
   return writeOncePerTurn(bytes => {
@@ -47,7 +47,7 @@ interface Handed {
 }
 
 /** Writes the entries of one turn of the event loop together. Each caller waits for its own entry. */
-function writeOncePerTurn(write: (bytes: Buffer) => number): Audit {
+function writeOncePerTurn(write: (bytes: Buffer) => number): AuditLog {
   let waiting: Handed[] = []
   function flush(): void {
     const all = waiting

@@ -1,11 +1,11 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { ApiError } from '../../api/errors.ts'
-import type { Meter } from '../../ports.ts'
-import type { Background, Waker } from '../../work-ports.ts'
+import type { CallMeter } from '../../ports.ts'
+import type { BackgroundJobs, PullerWaker } from '../../work-ports.ts'
 import { buildServiceSettings } from './client.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
-export const createLambdaBackground = (functionName: string, meter: Meter): Background => ({
+export const createLambdaBackground = (functionName: string, meter: CallMeter): BackgroundJobs => ({
   start: async job => {
     meter.count('lambda')
     const command = new InvokeCommand({
@@ -20,7 +20,7 @@ export const createLambdaBackground = (functionName: string, meter: Meter): Back
 })
 
 /** Wakes the puller by invoking its Lambda asynchronously. */
-export const createPullerWaker = (functionName: string, meter: Meter): Waker => {
+export const createPullerWaker = (functionName: string, meter: CallMeter): PullerWaker => {
   const { start } = createLambdaBackground(functionName, meter)
   return { wake: () => start({}) }
 }

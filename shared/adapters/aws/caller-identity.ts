@@ -1,9 +1,9 @@
 import { type IncomingMessage, request as plainRequest } from 'node:http'
 import { request } from 'node:https'
 import { ApiError } from '../../api/errors.ts'
-import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
+import type { CallMeter, Clock, StsAnswer, StsForwarder, StsRequest } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
-import { isThrottling } from '../../values/throttling.ts'
+import { isThrottlingCode } from '../../values/throttling.ts'
 import { faultCounterName } from '../../watching/logins.ts'
 import {
   awaitResponse,
@@ -15,7 +15,7 @@ import {
 
 interface Dependencies {
   clock: Clock
-  meter: Meter
+  meter: CallMeter
   /** endpoint to connect to instead of the request's; empty: none */
   redirect: string
 }
@@ -31,7 +31,7 @@ const STS_LONGEST_PAUSE_MS = 2000
  * is checked for the endpoint that we chose, not for the host that the client signed.
  * @see docs/spec/login-iam.md#call-to-sts
  */
-export function createStsCallerIdentity({ clock, meter, redirect }: Dependencies): CallerIdentity {
+export function createStsCallerIdentity({ clock, meter, redirect }: Dependencies): StsForwarder {
   function once(given: StsRequest, deadline: number): Promise<StsAnswer & { retryAfter?: string }> {
     const redirected = redirect !== '' && given.endpoint.includes('amazonaws')
     const url = new URL(redirected ? redirect : given.endpoint)
@@ -110,7 +110,7 @@ function faultOf(answer: Error | StsAnswer): 'throttled' | 'failed' | undefined 
   if (answer instanceof Error) return 'failed'
   const { status, body } = answer
   const code = status >= 400 ? /<Code>([A-Za-z]+)<\/Code>/.exec(body)?.[1] : undefined
-  if (status === 429 || isThrottling(code)) return 'throttled'
+  if (status === 429 || isThrottlingCode(code)) return 'throttled'
   return status >= 500 && status !== 501 ? 'failed' : undefined
 }
 

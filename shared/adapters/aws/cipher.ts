@@ -1,25 +1,25 @@
 import { ApiError } from '../../api/errors.ts'
-import type { Clock, Entropy, FieldCipher, SealedToken, Store } from '../../ports.ts'
-import { sealBox } from '../../storage/box.ts'
+import type { Clock, Entropy, FieldCipher, ItemStore, SealedToken } from '../../ports.ts'
+import { sealBoxForKey } from '../../storage/box.ts'
 import {
-  auditHmac,
-  decryptBatch,
+  computeAuditHmac,
+  decryptBatchToken,
   decryptField,
-  encryptBatch,
+  decryptFieldWithTerms,
+  encryptBatchToken,
   encryptField,
-  NONCE_LENGTH,
-  openField,
+  GCM_NONCE_LENGTH,
   termNumberOf,
 } from '../../storage/encryption.ts'
-import { highestTermNumber, removeSigner } from '../../storage/keyring.ts'
-import { signBatch, splitBatch } from '../../storage/signed-batch.ts'
-import type { Encrypted } from '../../values/secret.ts'
+import { highestTermNumber, removeBatchTokenSigner } from '../../storage/keyring.ts'
+import { signBatchToken, splitSignedBatchToken } from '../../storage/signed-batch.ts'
+import type { EncryptedText } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
 import { createKeyringHolder, type HeldKeyring, hasKeyringTerm, readStoredKeyring } from './held-keyring.ts'
 import type { KmsCalls } from './kms.ts'
 
 interface Dependencies {
-  store: Pick<Store, 'read'>
+  store: Pick<ItemStore, 'read'>
   clock: Pick<Clock, 'now'>
   entropy: Entropy
   kms: KmsCalls
@@ -34,13 +34,13 @@ const TERM_LOOK_PAUSE_MS = 1000
 /** Encrypts with the keyring of this cluster. The keyring is read again when a text names an unknown term. */
 export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
   const { keysToRead, expectKeyring, current, refreshAfter } = createKeyringHolder({ store, clock, kms })
-  const nonce = () => entropy.bytes(NONCE_LENGTH)
+  const nonce = () => entropy.bytes(GCM_NONCE_LENGTH)
   return {
     keysToRead,
     expectKeyring,
     encrypt: async (place, field, text) =>
       encryptField((await current()).active, place, field, text, nonce()),
-    decrypt: async (place, field, encrypted: Encrypted) => {
+    decrypt: async (place, field, encrypted: EncryptedText) => {
       const held = await current()
       const open = ({ terms }: HeldKeyring) => new Secret(decryptField(terms, place, field, encrypted))
       if (!hasKeyringTerm(held, termNumberOf(encrypted))) return open(await refreshAfter(held))
@@ -55,7 +55,7 @@ export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): F
     },
     reencrypt: async (place, field, encrypted) => {
       const { terms, active } = await current()
-      const opened = openField(terms, place, field, encrypted)
+      const opened = decryptFieldWithTerms(terms, place, field, encrypted)
       if (!opened) return 'unreadable'
       if (opened.term === active) return 'current'
       return encryptField(active, place, field, opened.text, nonce())
@@ -64,7 +64,7 @@ export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): F
       const { active, signer } = await current()
       // A cluster that has just taken over first makes its signer.
       if (!signer) throw new ApiError('busy', NO_SIGNER, { retryAfter: 2 })
-      return encryptBatch(active, signBatch(signer, content), nonce())
+      return encryptBatchToken(active, signBatchToken(signer, content), nonce())
     },
     decryptToken: async text => {
       const held = await current()
@@ -78,11 +78,11 @@ export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): F
       // Read again, because the exported keyring must not be older than the cluster record.
       const stored = await readStoredKeyring({ store, kms })
       const { id, keys } = stored
-      const given = JSON.stringify({ id, keys: removeSigner(keys) })
-      const keyring = sealBox(recipient, keyringBoxPlace(set), given, entropy.bytes)
+      const given = JSON.stringify({ id, keys: removeBatchTokenSigner(keys) })
+      const keyring = sealBoxForKey(recipient, keyringBoxPlace(set), given, entropy.bytes)
       return { keyring, term: highestTermNumber(keys) }
     },
-    hmac: async text => auditHmac((await current()).hmacKey, text),
+    hmac: async text => computeAuditHmac((await current()).hmacKey, text),
   }
 }
 
@@ -90,9 +90,9 @@ const NO_SIGNER = 'this cluster was promoted a moment ago and cannot make batch 
 
 /** Opens the text of a batch token. The signature is required. The term's item shows whose it is. */
 function openTokenText({ tokenTerms }: HeldKeyring, text: string): SealedToken | undefined {
-  const opened = decryptBatch(tokenTerms, text)
+  const opened = decryptBatchToken(tokenTerms, text)
   if (!opened) return undefined
-  const parts = splitBatch(opened.content)
+  const parts = splitSignedBatchToken(opened.content)
   return parts && { ...parts, term: opened.term.id }
 }
 

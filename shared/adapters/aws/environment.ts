@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import * as v from 'valibot'
 import type { Deployment } from '../../ports.ts'
-import type { Tables } from '../../storage/requests.ts'
+import type { TableNames } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
 
 const flag = v.optional(
@@ -68,7 +68,7 @@ export type TablesClientKind = 'wire' | 'sdk' | 'sdk-but-commits'
 
 /** The settings of a Lambda, from its environment variables. */
 export interface LambdaEnvironment extends Deployment {
-  tables: Tables
+  tables: TableNames
   keyArn: string
   workerFunction: string
   pullFunction: string

@@ -1,8 +1,8 @@
 import { ApiError } from '../../api/errors.ts'
-import type { Clock, Meter } from '../../ports.ts'
+import type { CallMeter, Clock } from '../../ports.ts'
 import { serviceHost } from '../../values/region.ts'
 import { failed, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import type { BusEvent, EventBus } from '../../work-ports.ts'
 import { type LambdaEnvironment, readOwnCredentials } from './environment.ts'
 import { ATTEMPT_TIMEOUT_MS } from './wire/limits.ts'
@@ -19,7 +19,7 @@ const SOURCE = 'cloud-auth'
 interface Dependencies {
   environment: Pick<LambdaEnvironment, 'ownRegion' | 'eventsEndpoint'>
   clock: Clock
-  meter: Meter
+  meter: CallMeter
 }
 
 /**
@@ -44,11 +44,13 @@ export function createEventBridgeBus({ environment, clock, meter }: Dependencies
   }
 
   async function insist(body: string): Promise<void> {
-    const put = await retry({ tries: PUT_EVENTS_TRIES, pause: tried => clock.sleep(200 * tried) }, () =>
-      once(body).then(
-        () => ok(),
-        (error: unknown) => failed(error),
-      ),
+    const put = await retryOnConflict(
+      { tries: PUT_EVENTS_TRIES, pause: tried => clock.sleep(200 * tried) },
+      () =>
+        once(body).then(
+          () => ok(),
+          (error: unknown) => failed(error),
+        ),
     )
     if (!put.ok)
       throw new ApiError('busy', 'the event bus cannot be reached', { retryAfter: 5, cause: put.fault })

@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
-import type { Meter } from '../../ports.ts'
-import { isThrottling } from '../../values/throttling.ts'
+import type { CallMeter } from '../../ports.ts'
+import { isThrottlingCode } from '../../values/throttling.ts'
 import { faultCounterName } from '../../watching/logins.ts'
 import type { AwsService } from './provider-settings.ts'
 
@@ -46,7 +46,7 @@ export function rethrowStsError(error: unknown): never {
  * Counts a failed call for the request that needed it.
  * @param error from `providerError`
  */
-export function countProviderFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'>): void {
+export function countProviderFault({ reason = {} }: ApiError, meter: Pick<CallMeter, 'count'>): void {
   const { service, why } = reason
   if (typeof service === 'string')
     meter.count(faultCounterName(service, why === 'throttled' ? 'throttled' : 'failed'))
@@ -57,7 +57,7 @@ export function providerError(service: AwsService, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)
   const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS' }[service]
-  if (isThrottling(name))
+  if (isThrottlingCode(name))
     return new ApiError('busy', `${where} is throttling requests`, {
       cause: error,
       retryAfter: 1,

@@ -1,8 +1,8 @@
 import type { EndpointUse } from '../../api/endpoint.ts'
-import type { Ports, Store } from '../../ports.ts'
+import type { ItemStore, Ports } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
-import { guards } from '../../storage/guards.ts'
-import { specOf } from '../../storage/kinds.ts'
+import { tableGuards } from '../../storage/guards.ts'
+import { itemKindSpec } from '../../storage/kinds.ts'
 
 /** The use that each guarded port requires. The other ports are open to every function. */
 const gates: Partial<Record<keyof Ports, EndpointUse>> = {
@@ -42,7 +42,7 @@ export function guardPorts(ports: Ports, uses: readonly EndpointUse[]): Ports {
   })
 }
 
-const guardedStore = (store: Store, uses: readonly EndpointUse[]): Store => ({
+const guardedStore = (store: ItemStore, uses: readonly EndpointUse[]): ItemStore => ({
   ...store,
   commit: (changes, cluster, options) => {
     const missing = changes.map(usesForChange).find(any => !any.some(use => uses.includes(use)))
@@ -54,7 +54,7 @@ const guardedStore = (store: Store, uses: readonly EndpointUse[]): Store => ({
 
 /** Returns the uses of which a change needs one, as in the grants. */
 export function usesForChange(change: Change): readonly EndpointUse[] {
-  const { stores, deletes } = guards[specOf(change.key.kind).guard ?? 'write']
+  const { stores, deletes } = tableGuards[itemKindSpec(change.key.kind).guard ?? 'write']
   if (change.kind === 'count') return ['spend']
   return change.kind === 'put' ? stores : deletes
 }

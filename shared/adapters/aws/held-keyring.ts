@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Clock, Store } from '../../ports.ts'
+import type { Clock, ItemStore } from '../../ports.ts'
 import { deriveHmacKey, deriveTermKeys, type TermKeys } from '../../storage/encryption.ts'
-import { type Keys, openEnvelope } from '../../storage/keyring.ts'
+import { type KeyringKeys, openKeyringEnvelope } from '../../storage/keyring.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { privateKey } from '../../values/raw-keys.ts'
+import { privateKeyFromSeed } from '../../values/raw-keys.ts'
 import type { KmsCalls } from './kms.ts'
 
 /** A keyring, decrypted and ready for use. */
@@ -27,7 +27,7 @@ export interface HeldKeyring {
 /** A keyring as stored, decrypted. */
 export interface StoredKeyring {
   id: string
-  keys: Keys
+  keys: KeyringKeys
   edition: number
 }
 
@@ -38,7 +38,7 @@ export function prepareKeyring({ id, keys, edition }: StoredKeyring, readAt: num
   const active = terms.find(one => one.id === keys.activeTerm)
   if (!active) throw new Error('the keyring lacks the term that encrypts')
   const own = keys.signer?.term === active.id ? keys.signer : undefined
-  const signer = own && privateKey('Ed25519', Buffer.from(own.seed, 'base64'))
+  const signer = own && privateKeyFromSeed('Ed25519', Buffer.from(own.seed, 'base64'))
   const hmacKey = deriveHmacKey(Buffer.from(keys.fixed, 'base64'))
   return defined({ id, active, terms, tokenTerms, hmacKey, signer, edition, readAt })
 }
@@ -48,7 +48,7 @@ export const hasKeyringTerm = ({ terms }: HeldKeyring, version: number | undefin
   terms.some(one => one.version === version)
 
 interface Sources {
-  store: Pick<Store, 'read'>
+  store: Pick<ItemStore, 'read'>
   clock: Pick<Clock, 'now'>
   kms: Pick<KmsCalls, 'unwrap'>
 }
@@ -65,7 +65,7 @@ export async function readStoredKeyring(
   const [item] = read ? [read] : await store.read([key('keyring')])
   if (!item) throw new ApiError('not_initialised')
   const { id, keys, edition } = item.data
-  return { id, keys: openEnvelope(await kms.unwrap(item.data), id, keys), edition }
+  return { id, keys: openKeyringEnvelope(await kms.unwrap(item.data), id, keys), edition }
 }
 
 /** The keyring that an environment works with. */

@@ -1,20 +1,20 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Instance } from '../../model/instance.ts'
-import type { AwsTarget, Clock, Instances, Meter } from '../../ports.ts'
+import type { AwsTarget, CallMeter, Clock, InstanceLookUps } from '../../ports.ts'
 import { createSharedLookUps, type SharedLookUps } from './look-ups/together.ts'
 import { type AwsProvider, targetCacheKey } from './provider.ts'
 import { maxAttemptsOf } from './provider-settings.ts'
 
 interface Dependencies {
   clock: Clock
-  meter: Meter
+  meter: CallMeter
 }
 
 /** The number of targets (access and region) whose pace is remembered. */
 const MOST_TARGETS = 500
 
 /** Describes instances for logins. Logins that wait at the same time share calls. */
-export function createEc2Instances(provider: AwsProvider, dependencies: Dependencies): Instances {
+export function createEc2Instances(provider: AwsProvider, dependencies: Dependencies): InstanceLookUps {
   const targets = new Map<string, SharedLookUps<Instance>>()
   function lookUpsOf(target: AwsTarget): SharedLookUps<Instance> {
     const name = targetCacheKey(target)

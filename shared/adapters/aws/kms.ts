@@ -1,7 +1,7 @@
 import { alarmingTexts } from '../../api/alarming.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
-import type { Meter } from '../../ports.ts'
+import type { CallMeter } from '../../ports.ts'
 import { readOwnCredentials, readWireSettings, type WireSettings } from './environment.ts'
 import { parseJsonAnswer, readAwsResult } from './wire/json.ts'
 import { ATTEMPT_TIMEOUT_MS, CALL_TIMEOUT_MS, FIRST_RETRY_PAUSE_MS, MAX_ATTEMPTS } from './wire/limits.ts'
@@ -30,7 +30,7 @@ export interface KmsCalls {
 }
 
 /** Calls KMS. The endpoint is determined at the first call. */
-export function createLazyKms(meter: Meter): KmsCalls {
+export function createLazyKms(meter: CallMeter): KmsCalls {
   let posts: SendSignedPost | undefined
   const insist = createRetryCall({ most: MAX_ATTEMPTS, pauseMs: FIRST_RETRY_PAUSE_MS })
 

@@ -1,6 +1,6 @@
 import type { EndpointUse } from '../../api/endpoint.ts'
-import type { AccessKeys, Clock, KeyFactory, Ports } from '../../ports.ts'
-import type { CarryTo } from '../../wire/carry.ts'
+import type { AccessKeyManager, Clock, KeyFactory, Ports } from '../../ports.ts'
+import type { CreateLinkCarrier } from '../../wire/carry.ts'
 import { createAuditLog } from './audit.ts'
 import { createStsCallerIdentity } from './caller-identity.ts'
 import { createKmsCipher } from './cipher.ts'
@@ -22,7 +22,7 @@ export function createAwsPorts(
   uses: readonly EndpointUse[],
   environment: LambdaEnvironment = readEnvironment(),
   clock: Clock = systemClock,
-  carryTo: CarryTo = refuseToCarry,
+  carryTo: CreateLinkCarrier = refuseToCarry,
   tables?: TableSend,
 ): Ports {
   const meter = createCallMeter()
@@ -83,7 +83,7 @@ export function createAwsPorts(
   return guardPorts(ports, uses)
 }
 
-const keyMethods: Record<keyof AccessKeys, true> = {
+const keyMethods: Record<keyof AccessKeyManager, true> = {
   owner: true,
   list: true,
   create: true,
@@ -101,6 +101,6 @@ const keyFactoryMethods: Record<keyof KeyFactory, true> = {
 }
 
 /** Most functions call no other cluster, so they do not load a carrier. */
-const refuseToCarry: CarryTo = () => {
+const refuseToCarry: CreateLinkCarrier = () => {
   throw new Error('this function has no carrier for calls to other clusters')
 }

@@ -1,5 +1,5 @@
 import { GetInstanceProfileCommand, GetRoleCommand, GetUserCommand, IAMClient } from '@aws-sdk/client-iam'
-import type { AwsTarget, Principal, Principals } from '../../ports.ts'
+import type { AwsTarget, IamPrincipal, PrincipalLookUps } from '../../ports.ts'
 import { createSdkCaller, type SdkCallAttempt } from './client.ts'
 import type { AwsProvider } from './provider.ts'
 import type { AwsCallSettings } from './provider-settings.ts'
@@ -15,7 +15,7 @@ function undefinedIfUnknown(error: unknown): undefined {
  * Reads an entity.
  * @throws Error when the answer contains none; for an unknown entity IAM returns an error
  */
-function readPrincipal(arn: string | undefined, uniqueId: string | undefined): Principal {
+function readPrincipal(arn: string | undefined, uniqueId: string | undefined): IamPrincipal {
   if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
   return { arn, uniqueId }
 }
@@ -24,7 +24,7 @@ function readPrincipal(arn: string | undefined, uniqueId: string | undefined): P
 type Look<T> = SdkCallAttempt<IAMClient, T>
 
 const lookUpProfile =
-  (name: string): Look<Principal & { roleArns: string[] }> =>
+  (name: string): Look<IamPrincipal & { roleArns: string[] }> =>
   async (client, options) => {
     const command = new GetInstanceProfileCommand({ InstanceProfileName: name })
     const { InstanceProfile: found } = await client.send(command, options)
@@ -35,13 +35,13 @@ const lookUpProfile =
 /** The look-up of each type of entity. */
 const lookUps = {
   user:
-    (name: string): Look<Principal> =>
+    (name: string): Look<IamPrincipal> =>
     async (client, options) => {
       const { User } = await client.send(new GetUserCommand({ UserName: name }), options)
       return readPrincipal(User?.Arn, User?.UserId)
     },
   role:
-    (name: string): Look<Principal> =>
+    (name: string): Look<IamPrincipal> =>
     async (client, options) => {
       const { Role } = await client.send(new GetRoleCommand({ RoleName: name }), options)
       return readPrincipal(Role?.Arn, Role?.RoleId)
@@ -52,13 +52,13 @@ const lookUps = {
 const clientOf = (settings: AwsCallSettings) => createSdkCaller(IAMClient, 'iam', settings)
 
 /** Looks up principals in IAM. */
-export function createIamPrincipals(provider: AwsProvider): Principals {
+export function createIamPrincipals(provider: AwsProvider): PrincipalLookUps {
   /** Looks up an entity; undefined when there is none of that name. */
   const ask = <T>(target: AwsTarget, deadline: number, look: Look<T>): Promise<T | undefined> =>
     provider.call('iam', target, deadline, clientOf, (calls, ms) => calls(look, ms).catch(undefinedIfUnknown))
   return {
     find: async (target, { type, name }, deadline) =>
-      type === 'assumed-role' ? undefined : ask<Principal>(target, deadline, lookUps[type](name)),
+      type === 'assumed-role' ? undefined : ask<IamPrincipal>(target, deadline, lookUps[type](name)),
     profile: (target, name, deadline) => ask(target, deadline, lookUpProfile(name)),
   }
 }

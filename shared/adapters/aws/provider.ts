@@ -1,5 +1,5 @@
 import { invalidRequestError } from '../../api/errors.ts'
-import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
+import type { AwsTarget, CallMeter, Clock, ProviderSettings } from '../../ports.ts'
 import { faultCounterName } from '../../watching/logins.ts'
 import type { LambdaEnvironment } from './environment.ts'
 import { countProviderFault, isInvalidAwsSession, isUnknownAccessKey, providerError } from './faults.ts'
@@ -19,7 +19,7 @@ import type { OnRetry } from './wire/retry.ts'
 export interface AwsProviderDependencies {
   environment: LambdaEnvironment
   clock: Clock
-  meter: Meter
+  meter: CallMeter
 }
 
 /** Calls AWS on behalf of mounts. */

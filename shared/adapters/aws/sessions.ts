@@ -1,5 +1,5 @@
 import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
-import type { AwsTarget, Clock, Meter } from '../../ports.ts'
+import type { AwsTarget, CallMeter, Clock } from '../../ports.ts'
 import { createSdkCaller, type SdkCallAttempt } from './client.ts'
 import type { AwsCredentials } from './credentials.ts'
 import { rethrowStsError } from './faults.ts'
@@ -16,7 +16,7 @@ export function createSessionSource(
   target: AwsTarget,
   role: Role,
   base: CredentialSource,
-  { clock, meter }: { clock: Clock; meter: Meter },
+  { clock, meter }: { clock: Clock; meter: CallMeter },
 ): CredentialSource {
   let held: Promise<AwsCredentials> | undefined
   let until = 0
@@ -38,7 +38,7 @@ async function assume(
   target: AwsTarget,
   { role, externalId }: Role,
   base: CredentialSource,
-  meter: Meter,
+  meter: CallMeter,
 ): Promise<AwsCredentials> {
   const command = new AssumeRoleCommand({
     RoleArn: role,
@@ -63,7 +63,7 @@ async function assume(
 export async function fetchAccountOf(
   target: AwsTarget,
   base: CredentialSource,
-  meter: Meter,
+  meter: CallMeter,
 ): Promise<string> {
   const { Account = '' } = await ask(target, base, meter, (client, options) =>
     client.send(new GetCallerIdentityCommand({}), options),
@@ -74,7 +74,7 @@ export async function fetchAccountOf(
 function ask<T>(
   target: AwsTarget,
   base: CredentialSource,
-  meter: Meter,
+  meter: CallMeter,
   attempt: SdkCallAttempt<STSClient, T>,
 ): Promise<T> {
   meter.count('sts')

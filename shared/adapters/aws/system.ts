@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Logger } from '@aws-lambda-powertools/logger'
-import type { Clock, Entropy, Log, Meter, Write } from '../../ports.ts'
+import type { CallMeter, Clock, Entropy, Log, WriteLogLine } from '../../ports.ts'
 import { toEmbeddedMetrics } from '../../watching/metrics.ts'
 
 export const systemClock: Clock = {
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
 export const systemEntropy: Entropy = { bytes: randomBytes, uuid: randomUUID }
 
 /** Counts calls for the work that makes them. Other calls are not counted. */
-export function createCallMeter(): Meter {
+export function createCallMeter(): CallMeter {
   const current = new AsyncLocalStorage<Record<string, number>>()
   return {
     count: service => {
@@ -40,7 +40,7 @@ export function createCallMeter(): Meter {
 export function createStructuredLog(service: string, metrics: string, clock: Pick<Clock, 'now'>): Log {
   const logger = new Logger({ serviceName: service })
   const write =
-    (level: 'info' | 'warn' | 'error'): Write =>
+    (level: 'info' | 'warn' | 'error'): WriteLogLine =>
     (message, fields, measures = {}) =>
       logger[level](message, { ...fields, ...toEmbeddedMetrics(measures, metrics, clock.now()) })
   return { info: write('info'), warn: write('warn'), error: write('error') }

@@ -1,5 +1,5 @@
 import type { Journal, JournalStatusView } from '../../journal/journal.ts'
-import type { Store } from '../../ports.ts'
+import type { ItemStore } from '../../ports.ts'
 import type { TablesClientKind } from './environment.ts'
 import { createLazyLoaded, runOnce } from './loaded-later.ts'
 import { createCallBatcher } from './storage/batching/batch-calls.ts'
@@ -38,7 +38,7 @@ export function createDynamoTables(
   shares = false,
   commitBy = send,
 ): {
-  store: Store
+  store: ItemStore
   journal: Journal
   journalView: JournalStatusView
 } {

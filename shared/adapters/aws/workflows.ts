@@ -1,7 +1,7 @@
 import { SendTaskSuccessCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
 import { ApiError } from '../../api/errors.ts'
-import type { Meter } from '../../ports.ts'
-import type { Workflows } from '../../work-ports.ts'
+import type { CallMeter } from '../../ports.ts'
+import type { WorkflowStarter } from '../../work-ports.ts'
 import { buildServiceSettings } from './client.ts'
 
 /** The errors of Step Functions for a task token with which no execution waits any more. */
@@ -12,7 +12,7 @@ const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
  * gets its number as suffix. Its only input is the operation's name.
  * @param arns prefix of the ARNs of all state machines
  */
-export function createStepFunctions(arns: string, meter: Meter): Workflows {
+export function createStepFunctions(arns: string, meter: CallMeter): WorkflowStarter {
   const client = new SFNClient(buildServiceSettings('sfn'))
   return {
     start: async (workflow, operation, before = 0) => {

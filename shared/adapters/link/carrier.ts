@@ -2,8 +2,8 @@ import { rootCertificates } from 'node:tls'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createGrpcTransport, createGrpcWebTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import type { Authorities } from '../../ports.ts'
-import { type AddressRules, memberAddress } from '../../values/member-address.ts'
-import { type CarryTo, FrontAnswered, type Method } from '../../wire/carry.ts'
+import { type AddressRules, normaliseMemberAddress } from '../../values/member-address.ts'
+import { type CreateLinkCarrier, FrontAnswered, type LinkMethod } from '../../wire/carry.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../wire/gen/link_pb.ts'
 import { httpsAgents, resendOnDeadConnection } from '../aws/connections.ts'
 
@@ -21,7 +21,7 @@ const HTTP2 = { pingIntervalMs: 5000, pingTimeoutMs: 2000, idleConnectionTimeout
 
 /** The client's function names, by method. */
 const names = Object.fromEntries(LinkService.methods.map(({ name, localName }) => [name, localName])) as {
-  [M in Method]: keyof Client<typeof LinkService>
+  [M in LinkMethod]: keyof Client<typeof LinkService>
 }
 
 /** gRPC over HTTP/2 if the other side supports it; gRPC-Web through a gateway, which does not forward trailers. */
@@ -29,7 +29,7 @@ type Protocol = 'grpc' | 'web'
 
 /** One address, with one set of trusted certificates. */
 interface Peer {
-  send(by: Protocol, method: Method, call: Call, timeoutMs: number): Promise<Answer>
+  send(by: Protocol, method: LinkMethod, call: Call, timeoutMs: number): Promise<Answer>
   /** aborts a connection attempt, so that the next call starts a new one */
   stopConnecting(): void
   /** the protocol of its last answer */
@@ -42,7 +42,7 @@ interface Peer {
  * @param ports `authorities`: certificates that the deployment ships are trusted in addition to the default ones,
  * unless a call brings its own
  */
-export function createLinkCarrier({ authorities, deployment }: CarrierPorts): CarryTo {
+export function createLinkCarrier({ authorities, deployment }: CarrierPorts): CreateLinkCarrier {
   const peers = new Map<string, Peer>()
   const peerAt = async (address: string, ca: string | undefined): Promise<Peer> => {
     const name = JSON.stringify([address, ca])
@@ -80,7 +80,12 @@ export function createLinkCarrier({ authorities, deployment }: CarrierPorts): Ca
  * once is sent a second time, because a kept connection may have died unnoticed. The receiver recognises a repeated
  * call by its time.
  */
-async function sendWithFallback(peer: Peer, method: Method, call: Call, timeoutMs: number): Promise<Answer> {
+async function sendWithFallback(
+  peer: Peer,
+  method: LinkMethod,
+  call: Call,
+  timeoutMs: number,
+): Promise<Answer> {
   const end = Date.now() + timeoutMs
   const by = async (protocol: Protocol, patience: number) => {
     const answer = await peer.send(protocol, method, call, patience)
@@ -112,7 +117,7 @@ async function readTrustedCertificates(authorities: Authorities | undefined): Pr
  * @throws Error for an address that must not be called
  */
 function checkBaseUrl(address: string, rules: AddressRules): string {
-  const usable = memberAddress(address, rules)
+  const usable = normaliseMemberAddress(address, rules)
   if (usable === undefined) throw new Error('this address is not called, because the address rules forbid it')
   return usable
 }

@@ -1,11 +1,11 @@
-import type { Carry, CarryTo } from '../../wire/carry.ts'
+import type { CarryLinkCall, CreateLinkCarrier } from '../../wire/carry.ts'
 import type { CarrierPorts } from './carrier.ts'
 
 /** Carries calls to other clusters for functions that rarely make one. The carrier is loaded with the first call. */
-export function createLazyCarrier(portsOf: () => CarrierPorts): CarryTo {
-  let loaded: Promise<CarryTo> | undefined
+export function createLazyCarrier(portsOf: () => CarrierPorts): CreateLinkCarrier {
+  let loaded: Promise<CreateLinkCarrier> | undefined
   return to => {
-    let carry: Carry | undefined
+    let carry: CarryLinkCall | undefined
     return async (...call) => {
       loaded ??= import('./carrier.ts').then(({ createLinkCarrier }) => createLinkCarrier(portsOf()))
       carry ??= (await loaded)(to)

@@ -4,8 +4,8 @@ import { invalidRequestError } from '../../api/errors.ts'
 import { lowerTextField, text } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { isRegistrableKey } from '../../identity-proof/signature-algorithms.ts'
-import { replace } from '../../storage/changes.ts'
-import { readBase64, removeSpace } from '../../values/base64.ts'
+import { replaceItem } from '../../storage/changes.ts'
+import { readBase64, removeWhitespace } from '../../values/base64.ts'
 
 export const certificateFields = {
   cloud_public_cert: text('Certificate as base64 of its PEM text, or the PEM text itself', {
@@ -29,7 +29,7 @@ export function writeCertificate(call: Call<typeof certificateFields>): CallOutc
   if (!pem) throw invalidRequestError('certificate is not a single PEM-encoded X.509 certificate')
   const fault = keyFault(pem)
   if (fault) throw invalidRequestError(fault)
-  return answerAfterChanges([replace(subjectKeyOf(call, 'certificate'), stored, { pem, type })])
+  return answerAfterChanges([replaceItem(subjectKeyOf(call, 'certificate'), stored, { pem, type })])
 }
 
 const PEM = /^\s*-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/
@@ -45,7 +45,7 @@ export function parsePemCertificate(given: string): string | undefined {
 }
 
 const inLines = (body: string): string =>
-  `-----BEGIN CERTIFICATE-----\n${removeSpace(body).replace(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`
+  `-----BEGIN CERTIFICATE-----\n${removeWhitespace(body).replace(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`
 
 function parses(pem: string): boolean {
   try {

@@ -1,7 +1,7 @@
 import { invalidRequestError } from '../../api/errors.ts'
 import { boolField, intField, listField, type ParameterField, text } from '../../api/fields.ts'
-import { headerName } from '../../values/names.ts'
-import type { Widened } from '../../values/widened.ts'
+import { canonicalHeaderName } from '../../values/names.ts'
+import type { WidenedLiteral } from '../../values/widened.ts'
 
 /** One setting of a mount's calls to AWS: its request field, its stored form and its form in responses. */
 interface Setting {
@@ -20,7 +20,7 @@ interface Setting {
   forCalls?: true
 }
 
-const headerNames = (names: readonly string[]): string[] => names.map(headerName)
+const headerNames = (names: readonly string[]): string[] => names.map(canonicalHeaderName)
 
 const endpoint = (name: string) => (value: string, plain: boolean) => {
   if (value === '') return value
@@ -113,7 +113,7 @@ const settings = {
 type Settings = typeof settings
 type Name = keyof Settings
 type With<P> = { [K in Name]: Settings[K] extends P ? K : never }[Name]
-type Value<K extends Name> = Widened<Settings[K]['neutral']>
+type Value<K extends Name> = WidenedLiteral<Settings[K]['neutral']>
 
 /** The stored settings. */
 export type ClientSettings = { [K in Name]: Value<K> }

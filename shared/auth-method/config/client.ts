@@ -10,7 +10,7 @@ import { invalidRequestError } from '../../api/errors.ts'
 import { boolField, text, unsupportedField } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { AwsClientConfig } from '../../model/config.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { isLocalAddress } from '../../values/member-address.ts'
 import {
   clientSettingFields,
@@ -55,7 +55,7 @@ export async function writeClientConfig(call: Call<typeof clientConfigFields>): 
   }
   if (secret === '') delete next.secretKey
   else if (secret !== undefined) next.secretKey = await call.ports.cipher.encrypt(place, 'secretKey', secret)
-  return answerAfterChanges([replace(place, stored, next)], noContentAnswer(warningsOf(next)))
+  return answerAfterChanges([replaceItem(place, stored, next)], noContentAnswer(warningsOf(next)))
 }
 
 /** @throws ApiError for an endpoint whose host is a loopback, link-local or metadata address */

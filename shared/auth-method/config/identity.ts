@@ -3,8 +3,8 @@ import { invalidRequestError } from '../../api/errors.ts'
 import { listField, text } from '../../api/fields.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { IdentityConfig, MetadataSelection } from '../../model/config.ts'
-import { replace } from '../../storage/changes.ts'
-import { sortedSet } from '../../values/names.ts'
+import { replaceItem } from '../../storage/changes.ts'
+import { toSortedSet } from '../../values/names.ts'
 
 /** The values an alias name may be taken from. @see docs/spec/configuration.md#identity */
 const aliasKinds = {
@@ -29,7 +29,7 @@ const selectable = {
 } as const
 
 const metadataNames = (names: readonly string[]): string[] =>
-  sortedSet(names.map(name => name.trim().toLowerCase()))
+  toSortedSet(names.map(name => name.trim().toLowerCase()))
 
 export const identityConfigFields = {
   iam_alias: text(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
@@ -63,7 +63,7 @@ export function writeIdentityConfig(call: Call<typeof identityConfigFields>): Ca
     iamMetadata: selection('iam', parameters.iam_metadata) ?? before.iamMetadata,
     ec2Metadata: selection('ec2', parameters.ec2_metadata) ?? before.ec2Metadata,
   }
-  return answerAfterChanges([replace(subjectKeyOf(call, 'identity-config'), stored, next)])
+  return answerAfterChanges([replaceItem(subjectKeyOf(call, 'identity-config'), stored, next)])
 }
 
 function oneOf<T extends string>(

@@ -10,9 +10,9 @@ import { invalidRequestError } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { StsRoleConfig } from '../../model/config.ts'
-import { replace } from '../../storage/changes.ts'
-import { matchesRolePattern, parseEntity } from '../../values/arn.ts'
-import { unsupportedFault } from '../../values/region.ts'
+import { replaceItem } from '../../storage/changes.ts'
+import { matchesRolePattern, parseIamEntity } from '../../values/arn.ts'
+import { unsupportedRegionFault } from '../../values/region.ts'
 
 export const stsRoleFields = {
   sts_role: text('ARN of the role to assume for this account'),
@@ -31,18 +31,18 @@ export function writeStsRole(call: Call<typeof stsRoleFields>): CallOutcome {
   const externalId = call.parameters.external_id ?? stored?.data.externalId ?? ''
   const next: StsRoleConfig = { role, externalId }
   return answerAfterChanges(
-    [replace(place, stored, next)],
+    [replaceItem(place, stored, next)],
     noContentAnswer(warningsOf(place.sk, role, call.ports.deployment.assumableRoles)),
   )
 }
 
 function warningsOf(account: string, role: string, assumable: readonly string[]): string[] {
-  const entity = parseEntity(role)
+  const entity = parseIamEntity(role)
   const warnings: string[] = []
   if (!/^\d{12}$/.test(account))
     warnings.push('the account ID is not a 12-digit number: no login can come from it')
   if (entity?.type !== 'role')
-    warnings.push(unsupportedFault(role, 'sts_role') ?? 'sts_role is not the ARN of an IAM role')
+    warnings.push(unsupportedRegionFault(role, 'sts_role') ?? 'sts_role is not the ARN of an IAM role')
   else if (!assumable.some(pattern => matchesRolePattern(pattern, role))) {
     warnings.push('this deployment is not allowed to assume sts_role: widen its setting assumableRoleArns')
   }

@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { processEach } from '../../jobs/job.ts'
 import { isAuthMethodMount } from '../../model/mount.ts'
 import type { Ports } from '../../ports.ts'
-import { key, partitions } from '../../storage/kinds.ts'
-import { logDaysLeft } from '../../watching/notice.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
+import { logDaysUntilExpiry } from '../../watching/notice.ts'
 
 /** A registered certificate and its expiry, epoch milliseconds. */
 interface Ending {
@@ -23,7 +23,7 @@ export async function watchCertificates({
   await processEach(
     (table?.data.mounts ?? []).filter(isAuthMethodMount),
     async ({ accessor, path: mount }) => {
-      for (const { sk: name, data } of await store.list(partitions('certificate', accessor)))
+      for (const { sk: name, data } of await store.list(itemPartitions('certificate', accessor)))
         found.push({ mount, name, endsAt: new X509Certificate(data.pem).validToDate.getTime() })
       return true
     },
@@ -32,5 +32,5 @@ export async function watchCertificates({
   if (!first) return
   const { endsAt, ...named } = first
   const message = 'the registered certificate that expires first'
-  logDaysLeft({ clock, log }, message, named, { endsAt, metric: 'CertificateDays' })
+  logDaysUntilExpiry({ clock, log }, message, named, { endsAt, metric: 'CertificateDays' })
 }

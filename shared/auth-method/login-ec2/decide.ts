@@ -1,8 +1,8 @@
 import { createRefusal, type Refusal } from '../../api/errors.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import { defined } from '../../values/defined.ts'
-import { printDuration } from '../../values/duration.ts'
-import type { Ok, Result } from '../../values/result.ts'
+import { formatDuration } from '../../values/duration.ts'
+import type { OkResult, Result } from '../../values/result.ts'
 import { metadataNamesOf, selectLoginMetadata } from '../config/identity.ts'
 import type { LoginCheck, WithPassedChecks } from '../login/checks.ts'
 import { commonLoginChecks } from '../login/common-checks.ts'
@@ -108,7 +108,7 @@ export function decideEc2Login(
   path: string,
 ): Ec2Decision {
   const { role, roleName, document, tag, mountMax } = facts
-  const reauthentication = reauthenticationOf(facts, isDisallowed(facts)) as Ok<Reauthentication>
+  const reauthentication = reauthenticationOf(facts, isDisallowed(facts)) as OkResult<Reauthentication>
   const { nonce, disallow, disclose } = reauthentication.value
   const tagMaxTtl = tag?.tag?.maxTtl ?? 0
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
@@ -128,7 +128,7 @@ export function decideEc2Login(
       tagMaxTtl,
     },
     displayName: '',
-    metadata: { role: roleName, role_tag_max_ttl: printDuration(tagMaxTtl), ...chosen },
+    metadata: { role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl), ...chosen },
     disclosed: disclose ? { nonce } : {},
     alias: { name: facts.aliasName, metadata: chosen },
     terms: {

@@ -2,7 +2,7 @@ import type { MountCall, RequestPhases } from '../../api/call.ts'
 import type { VerifiedProof } from '../../identity-proof/instance-document.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import type { TidySettings } from '../../model/tidy.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { enforceChecks, type WithPassedChecks } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
@@ -52,5 +52,5 @@ async function entryChange(
     nonce === ''
       ? entry
       : { ...entry, clientNonce: await call.ports.cipher.encrypt(place, 'clientNonce', nonce) }
-  return replace(place, stored, kept, tidyTimes(entry.expiresAt, tidy))
+  return replaceItem(place, stored, kept, tidyTimes(entry.expiresAt, tidy))
 }

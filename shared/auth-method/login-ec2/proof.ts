@@ -9,7 +9,7 @@ import {
 import { readRegisteredKey } from '../../identity-proof/trust.ts'
 import type { TrustedKey } from '../../model/trusted-key.ts'
 import type { Ports } from '../../ports.ts'
-import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
+import { type Item, itemPartitions, type Key, key } from '../../storage/kinds.ts'
 import { throwLoginRefusal } from '../login/checks.ts'
 
 /** A parsed proof. `document` is set if a built-in AWS key has verified it. */
@@ -84,7 +84,7 @@ export async function verifyDocument(
   const [stored] = guess ? await call.fetched.read([guess.place]) : []
   const confirmed = guess?.confirm(stored)
   if (confirmed) return confirmed
-  const registered = await store.list(partitions('certificate', accessor))
+  const registered = await store.list(itemPartitions('certificate', accessor))
   const speaking = registered
     .filter(item => item.data.type === proof.form)
     .map(item => ({ item, trusted: readRegisteredKey(item.data.pem) }))

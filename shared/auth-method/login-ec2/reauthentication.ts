@@ -1,8 +1,8 @@
 import { createRefusal, type Refusal } from '../../api/errors.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
-import { type Secret, sameSecret } from '../../values/secret.ts'
-import { compareInstants, type Instant, parseInstant } from '../../values/time.ts'
+import { type Secret, secretsEqual } from '../../values/secret.ts'
+import { comparePreciseTimes, type PreciseTime, parsePreciseTime } from '../../values/time.ts'
 
 /** The facts that decide whether an instance may log in again. */
 export interface ReauthenticationFacts {
@@ -13,7 +13,7 @@ export interface ReauthenticationFacts {
   /** a new UUID, used if the client sent no nonce */
   freshNonce: string
   /** start time of the instance in its document */
-  startedAt: Instant
+  startedAt: PreciseTime
   allowMigration: boolean
   /** set by the role or its tag */
   disallow: boolean
@@ -59,13 +59,13 @@ function judgeReturn(
   if (stored?.disallowReauthentication || given === '') {
     return failed(createRefusal('reauthentication-disabled', 'repeat login is disabled for this instance'))
   }
-  const before = parseInstant(stored?.pendingTime ?? '')
+  const before = parsePreciseTime(stored?.pendingTime ?? '')
   if (!nonce || !before)
     return failed(
       createRefusal('entry-damaged', 'the access-list entry of this instance is damaged; delete it'),
     )
-  const age = compareInstants(facts.startedAt, before)
-  if (given === undefined || !sameSecret(given, nonce.reveal())) {
+  const age = comparePreciseTimes(facts.startedAt, before)
+  if (given === undefined || !secretsEqual(given, nonce.reveal())) {
     if (!facts.allowMigration) return failed(createRefusal('nonce-mismatch', 'nonce does not match'))
     if (age <= 0)
       return failed(createRefusal('nonce-mismatch', 'nonce does not match and metadata is not newer'))

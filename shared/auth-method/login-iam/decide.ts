@@ -1,6 +1,6 @@
 import { createRefusal } from '../../api/errors.ts'
 import { checksInstances } from '../../model/role.ts'
-import { canonicalArn } from '../../values/arn.ts'
+import { canonicalArnOf } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { metadataNamesOf, selectLoginMetadata } from '../config/identity.ts'
 import type { LoginCheck, WithPassedChecks } from '../login/checks.ts'
@@ -15,7 +15,7 @@ const admitted = (facts: IamFacts & Partial<CompleteIamFacts>) =>
     facts.role,
     defined({
       uniqueId: facts.caller.uniqueId,
-      canonicalArn: canonicalArn(facts.caller.entity),
+      canonicalArn: canonicalArnOf(facts.caller.entity),
       fullArn: facts.fullArn,
     }),
   )
@@ -29,7 +29,7 @@ export const iamChecksBeforeLookUp: readonly LoginCheck<IamFacts>[] = [
   {
     name: 'bound_iam_principal_arn',
     applies: ({ role }) => role.boundIamPrincipalArns.length > 0,
-    seen: ({ caller }) => ({ arn: canonicalArn(caller.entity), unique_id: caller.uniqueId }),
+    seen: ({ caller }) => ({ arn: canonicalArnOf(caller.entity), unique_id: caller.uniqueId }),
     refuse: facts => (admitted(facts) === 'no' ? notBound(facts) : undefined),
   },
   {
@@ -91,7 +91,7 @@ export function decideIamLogin(
       role: roleName,
       roleId: role.roleId,
       account: caller.entity.account,
-      canonicalArn: canonicalArn(caller.entity),
+      canonicalArn: canonicalArnOf(caller.entity),
       clientUserId: caller.uniqueId,
       ...(inferred ? { instanceId: inferred.instanceId, region: inferred.region } : {}),
     },
@@ -107,7 +107,7 @@ export function decideIamLogin(
 const knownOf = ({ caller, inferred, role }: CompleteIamFacts): Record<string, string> => ({
   account_id: caller.entity.account,
   auth_type: 'iam',
-  canonical_arn: canonicalArn(caller.entity),
+  canonical_arn: canonicalArnOf(caller.entity),
   client_arn: caller.arn,
   client_user_id: caller.uniqueId,
   inferred_aws_region: inferred ? role.inferredAwsRegion : '',

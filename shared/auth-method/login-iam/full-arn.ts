@@ -1,6 +1,6 @@
 import type { AskAws, Call } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
-import type { Entity } from '../../values/arn.ts'
+import type { IamEntity } from '../../values/arn.ts'
 import { type AwsAccountAccess, createAccountQuestion } from '../config/accounts.ts'
 
 interface Known {
@@ -27,7 +27,7 @@ const known = new Map<string, Known>()
 export async function findFullPrincipalArn(
   call: Call,
   access: AwsAccountAccess,
-  { type: entityType, partition, account, name }: Entity,
+  { type: entityType, partition, account, name }: IamEntity,
   uniqueId: string | undefined,
   ask: AskAws,
 ): Promise<string> {

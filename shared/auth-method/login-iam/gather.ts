@@ -9,7 +9,7 @@ import { rebuildStsRequest, serverIdHeaders } from '../../identity-proof/sts-req
 import type { AwsClientConfig, IdentityConfig } from '../../model/config.ts'
 import { maxTtlOfMount } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
-import { canonicalArn } from '../../values/arn.ts'
+import { canonicalArnOf } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { defaultClientSettings } from '../config/client-settings.ts'
@@ -117,7 +117,7 @@ const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Calle
   ({
     role_id: roleId,
     unique_id: caller.uniqueId,
-    canonical_arn: canonicalArn(caller.entity),
+    canonical_arn: canonicalArnOf(caller.entity),
     full_arn: caller.arn,
   })[kind]
 
@@ -131,7 +131,7 @@ export async function lookUpCaller(
   ask: AskAws,
 ): Promise<CallerLookUps> {
   const { entity, uniqueId } = caller
-  const isWild = roleAdmitsPrincipal(role, { uniqueId, canonicalArn: canonicalArn(entity) }) === 'look-up'
+  const isWild = roleAdmitsPrincipal(role, { uniqueId, canonicalArn: canonicalArnOf(entity) }) === 'look-up'
   const id = role.inferredEntityType === '' ? undefined : inferredInstanceId(caller)
   if (!isWild && id === undefined) return { fullArn: undefined, inferred: undefined }
   const { account, partition } = entity

@@ -1,7 +1,7 @@
 import { createRefusal } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import { sanitisePolicies } from '../../policies/names.ts'
-import { anyContains } from '../../values/cidr.ts'
+import { anyNetworkContains } from '../../values/cidr.ts'
 import type { LoginCheck } from './checks.ts'
 
 /** The facts for the checks that both login types share. */
@@ -22,7 +22,7 @@ export const commonLoginChecks: readonly LoginCheck<CommonLoginFacts>[] = [
     applies: ({ role }) => role.token.boundCidrs.length > 0,
     seen: ({ source }) => source,
     refuse: ({ role, source }) =>
-      anyContains(role.token.boundCidrs, source)
+      anyNetworkContains(role.token.boundCidrs, source)
         ? undefined
         : createRefusal('source-address', '', 'permission_denied'),
   },

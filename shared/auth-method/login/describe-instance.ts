@@ -3,8 +3,8 @@ import { ApiError } from '../../api/errors.ts'
 import type { Instance } from '../../model/instance.ts'
 import type { Role } from '../../model/role.ts'
 import type { AwsTarget } from '../../ports.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import { type AwsAccountAccess, createAccountQuestion } from '../config/accounts.ts'
 import type { InstanceLookUp } from './instance.ts'
 
@@ -51,11 +51,11 @@ async function describe(
   young: boolean,
 ): Promise<Instance | undefined> {
   const { instances, clock } = call.ports
-  const found = await retry(
+  const found = await retryOnConflict(
     { tries: young ? TRIES : 1, pause: () => clock.sleep(YOUNG_INSTANCE_PAUSE_MS) },
     async () => {
       const instance = await naming(id, () => instances.describe(target, id, call.request.deadline))
-      return instance ? ok(instance) : PENDING
+      return instance ? ok(instance) : PENDING_RESULT
     },
   )
   return found.ok ? found.value : undefined

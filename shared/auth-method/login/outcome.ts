@@ -4,15 +4,15 @@ import { ensureIdentityAlias } from '../../identity/ensure.ts'
 import type { Alias } from '../../model/alias.ts'
 import { defaultTtlOfMount, type Mount, maxTtlOfMount } from '../../model/mount.ts'
 import { generateServiceTokenText, type Token } from '../../model/token.ts'
-import { sanitisePolicies, withDefault } from '../../policies/names.ts'
+import { addDefaultPolicy, sanitisePolicies } from '../../policies/names.ts'
 import type { FieldCipher } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { authOf, displayName, issueBatch, issueService } from '../../tokens/mint.ts'
-import { networksOf } from '../../tokens/networks.ts'
+import { buildResponseAuth, issueBatchToken, issueServiceToken, tokenDisplayName } from '../../tokens/mint.ts'
+import { boundNetworksOf } from '../../tokens/networks.ts'
 import { pickTokenTerms } from '../../tokens/parameters.ts'
 import type { TokenParameters } from '../../tokens/terms.ts'
-import { computeLifetime } from '../../tokens/ttl.ts'
+import { computeTokenLifetime } from '../../tokens/ttl.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { LoginGrant } from './grant.ts'
 
@@ -66,11 +66,17 @@ export async function mintLoginToken(
   cipher: FieldCipher,
 ): Promise<MintedLogin> {
   const { token, warnings } = buildLoginToken(grant, facts)
-  const minted = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, facts.text)
+  const minted =
+    token.type === 'batch' ? await issueBatchToken(token, cipher) : issueServiceToken(token, facts.text)
   const identityPolicies = sanitisePolicies(facts.alias.policies)
   return {
     ...minted,
-    auth: authOf(minted.token, minted.text, { ...token.meta, ...grant.disclosed }, identityPolicies),
+    auth: buildResponseAuth(
+      minted.token,
+      minted.text,
+      { ...token.meta, ...grant.disclosed },
+      identityPolicies,
+    ),
     warnings,
   }
 }
@@ -86,7 +92,7 @@ export function buildLoginToken(
   if (alias.disabled) throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
   const { terms } = grant
   const type = chooseTokenType(terms.type, mount)
-  const granted = computeLifetime(
+  const granted = computeTokenLifetime(
     {
       increment: 0,
       ttl: terms.ttl,
@@ -108,8 +114,8 @@ export function buildLoginToken(
     type,
     hash: '',
     path: grant.path,
-    displayName: displayName(mount.path, grant.displayName),
-    policies: withDefault(terms.policies, terms.noDefaultPolicy),
+    displayName: tokenDisplayName(mount.path, grant.displayName),
+    policies: addDefaultPolicy(terms.policies, terms.noDefaultPolicy),
     meta: grant.metadata,
     mount: mount.accessor,
     entity: { id: alias.entityId, mount: alias.mount, alias: alias.name },
@@ -119,7 +125,7 @@ export function buildLoginToken(
     createdAt: now,
     ttl: granted.value.ttl,
     creationTtl: granted.value.ttl,
-    ...pickTokenTerms({ ...terms, boundCidrs: networksOf(terms, grant.source) }),
+    ...pickTokenTerms({ ...terms, boundCidrs: boundNetworksOf(terms, grant.source) }),
   }
   return { token, warnings: granted.value.warnings }
 }

@@ -1,7 +1,7 @@
 import type { AskAws, Call } from '../../api/call.ts'
 import { type Mount, maxTtlOfMount } from '../../model/mount.ts'
 import type { LoginRecord } from '../../model/token.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defaultTidySettings, tidyTimes } from '../tidy/settings.ts'
 import {
@@ -43,6 +43,6 @@ export async function checkEc2Renewal(
     ttl: role.token.ttl,
     methodMax: Math.min(maxTtlOfMount(mount), ...limits),
     period: role.token.period,
-    changes: [replace(entry, entry, renewed, tidyTimes(expiresAt, tidy?.data ?? defaultTidySettings))],
+    changes: [replaceItem(entry, entry, renewed, tidyTimes(expiresAt, tidy?.data ?? defaultTidySettings))],
   }
 }

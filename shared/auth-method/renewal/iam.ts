@@ -4,7 +4,7 @@ import type { Mount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { key } from '../../storage/kinds.ts'
-import { type Entity, parseEntity } from '../../values/arn.ts'
+import { type IamEntity, parseIamEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import type { AwsAccountItems } from '../config/accounts.ts'
@@ -27,7 +27,7 @@ export async function checkIamRenewal(
   login: LoginRecord,
   ask: AskAws,
 ): Promise<RenewalInput> {
-  const entity = parseEntity(login.canonicalArn ?? '')
+  const entity = parseIamEntity(login.canonicalArn ?? '')
   if (!entity) throw renewalDeniedError('login-unknown')
   const [roleItem, client, sts] = await call.ports.store.read([
     key('role', mount.accessor, login.role),
@@ -46,7 +46,7 @@ async function checkPrincipal(
   call: Call,
   role: Role,
   login: LoginRecord,
-  entity: Entity,
+  entity: IamEntity,
   items: AwsAccountItems,
   ask: AskAws,
 ): Promise<void> {

@@ -18,12 +18,12 @@ import {
   type Token,
   tokenExpirySecond,
 } from '../../model/token.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { readLiveToken } from '../../tokens/descendants.ts'
-import { accessorField, findByAccessor, requiredToken } from '../../tokens/lookup.ts'
-import { authOf } from '../../tokens/mint.ts'
-import { computeLifetime } from '../../tokens/ttl.ts'
+import { accessorField, findTokenByAccessor, requiredToken } from '../../tokens/lookup.ts'
+import { buildResponseAuth } from '../../tokens/mint.ts'
+import { computeTokenLifetime } from '../../tokens/ttl.ts'
 import type { RenewalInput } from './conditions.ts'
 import { checkEc2Renewal } from './ec2.ts'
 import { checkIamRenewal } from './iam.ts'
@@ -83,7 +83,7 @@ export const renewSelfPhases = renewalOf(async call => {
 /** Handles POST auth/token/renew-accessor. The response does not contain the token. */
 export const renewAccessorPhases = renewalOf(async call => {
   const { accessor = '' } = call.parameters
-  return { item: await findByAccessor(call, accessor), shownText: '' }
+  return { item: await findTokenByAccessor(call, accessor), shownText: '' }
 })
 
 const notRenewable = () => invalidRequestError('lease is not renewable')
@@ -97,7 +97,7 @@ async function extend(
   const token = item.data
   // the calls to AWS may have taken seconds since the request arrived
   const now = call.ports.clock.now()
-  const granted = computeLifetime(
+  const granted = computeTokenLifetime(
     {
       increment: call.parameters.increment ?? 0,
       ttl: limits.ttl,
@@ -114,7 +114,12 @@ async function extend(
   const expires = tokenExpirySecond(renewed)
   return answerAfterChanges(
     [
-      replace(key('token', accessorOfToken(token)), item, renewed, expires === undefined ? {} : { expires }),
+      replaceItem(
+        key('token', accessorOfToken(token)),
+        item,
+        renewed,
+        expires === undefined ? {} : { expires },
+      ),
       ...limits.changes,
     ],
     {
@@ -143,7 +148,7 @@ async function authAnswer(call: Call, token: Token, shownText: string): Promise<
   const [alias] = entity
     ? await call.ports.store.read([key('alias', entity.mount, entity.alias)])
     : [undefined]
-  return authOf(token, shownText, token.meta, alias?.data.policies ?? [])
+  return buildResponseAuth(token, shownText, token.meta, alias?.data.policies ?? [])
 }
 
 /**

@@ -4,13 +4,19 @@ import { boolField, durationField, listField, lowerTextField } from '../../api/f
 import { subjectOf } from '../../api/subject.ts'
 import { maxTtlOfMount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
-import { DEFAULT, isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../../policies/names.ts'
+import {
+  DEFAULT_POLICY_NAME,
+  isPolicyName,
+  normalisePolicySet,
+  POLICY_NAMES_TEXT,
+  sanitisePolicies,
+} from '../../policies/names.ts'
 import { isTagWithinRole, MAX_TAG_LENGTH, type RoleTag, renderRoleTag } from './tag.ts'
 
 export const roleTagFields = {
   policies: listField(
     'Policies of logins with the tag, all of them among the role’s; an empty list gives `default` only',
-    { counts: policySet },
+    { counts: normalisePolicySet },
   ),
   max_ttl: durationField('Maximum lifetime of tokens of such logins'),
   instance_id: lowerTextField('The only instance that may use the tag'),
@@ -57,9 +63,9 @@ export async function createRoleTag(call: MountCall<typeof roleTagFields>): Prom
  */
 function policiesOf(given: readonly string[] | undefined, role: Role): readonly string[] {
   if (given === undefined) return []
-  if (given.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES)
+  if (given.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES_TEXT)
   const policies = sanitisePolicies(given)
-  const wanted = policies.length === 0 ? [DEFAULT] : policies
+  const wanted = policies.length === 0 ? [DEFAULT_POLICY_NAME] : policies
   if (!isTagWithinRole(wanted, role.token))
     throw invalidRequestError('tag policies must be a subset of the role’s policies')
   return wanted

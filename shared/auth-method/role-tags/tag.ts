@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { DEFAULT, sanitisePolicies } from '../../policies/names.ts'
+import { DEFAULT_POLICY_NAME, sanitisePolicies } from '../../policies/names.ts'
 import type { TokenParameters } from '../../tokens/terms.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { lowerAscii } from '../../values/names.ts'
-import { type Secret, sameSecret } from '../../values/secret.ts'
+import { type Secret, secretsEqual } from '../../values/secret.ts'
 
 /** The parsed content of a role tag. @see docs/spec/role-tags.md#format */
 export interface RoleTag {
@@ -93,13 +93,15 @@ function readItems(items: readonly string[]): Draft | undefined {
 
 /** Reports whether this key signed the tag. */
 export const isTagSignedWith = ({ plain, mac }: { plain: string; mac: string }, key: Secret): boolean =>
-  sameSecret(macOf(plain, key), mac)
+  secretsEqual(macOf(plain, key), mac)
 
 /** Reports whether the role has all of a tag's policies. `default` counts as the role's, unless the role excludes it. */
 export function isTagWithinRole(
   policies: readonly string[],
   role: Pick<TokenParameters, 'policies' | 'noDefaultPolicy'>,
 ): boolean {
-  const allowed = sanitisePolicies(role.noDefaultPolicy ? role.policies : [...role.policies, DEFAULT])
+  const allowed = sanitisePolicies(
+    role.noDefaultPolicy ? role.policies : [...role.policies, DEFAULT_POLICY_NAME],
+  )
   return sanitisePolicies(policies).every(name => allowed.includes(name))
 }

@@ -1,6 +1,6 @@
 import { listField, listMapField, type ParameterField } from '../../api/fields.ts'
 import type { Instance } from '../../model/instance.ts'
-import { isIn, matchesAny } from '../../values/pattern.ts'
+import { isInConfiguredList, matchesAnyPattern } from '../../values/pattern.ts'
 
 /** The facts that a role's bindings compare: the instance, and the account and region of its document or principal. */
 export interface InstanceFacts {
@@ -37,7 +37,7 @@ const unique = (values: List): List => [...new Set(values)]
 const anyOf = (
   doc: string,
   seen: (facts: InstanceFacts) => string | undefined,
-  matches: typeof isIn = isIn,
+  matches: typeof isInConfiguredList = isInConfiguredList,
 ): Binding<List> => ({
   field: listField(`${doc}; any one must match`),
   neutral: [],
@@ -73,7 +73,7 @@ const everyKey = (
     seen: (facts, bound) =>
       Object.fromEntries(Object.keys(bound).map(key => [key, valueAt(facts, key) ?? null])),
     meets: (bound, facts) =>
-      Object.entries(bound).every(([key, values]) => matchesAny(values, valueAt(facts, key))),
+      Object.entries(bound).every(([key, values]) => matchesAnyPattern(values, valueAt(facts, key))),
   } satisfies Binding<Lists>
 }
 
@@ -92,12 +92,12 @@ export const instanceBindings = {
   bound_iam_instance_profile_arn: anyOf(
     'Instance profile ARNs, with a trailing wildcard if wanted',
     f => f.instance.profileArn,
-    matchesAny,
+    matchesAnyPattern,
   ),
   bound_iam_role_arn: anyOf(
     'ARNs of the IAM role of the instance, with a trailing wildcard if wanted',
     f => f.instance.roleArn,
-    matchesAny,
+    matchesAnyPattern,
   ),
   bound_tags: everyKey(
     'bound_tags',

@@ -1,5 +1,5 @@
 import { boolField, listField, lowerTextField, type ParameterField, text } from '../../api/fields.ts'
-import { tokenFields } from '../../tokens/parameters.ts'
+import { createTokenTermFields } from '../../tokens/parameters.ts'
 import { type BindingName, bindingNames, instanceBindings } from './bindings.ts'
 
 const boundFields = Object.fromEntries(
@@ -22,5 +22,5 @@ export const roleFields = {
   allow_instance_migration: boolField('Accept another nonce when the instance was stopped and started'),
   disallow_reauthentication: boolField('One login per instance until its access-list entry is deleted'),
   lease: text('Accepted and ignored'),
-  ...tokenFields('role'),
+  ...createTokenTermFields('role'),
 }

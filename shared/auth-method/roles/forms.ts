@@ -1,5 +1,5 @@
-import { beginsEntity, type Entity, parseEntity } from '../../values/arn.ts'
-import { partitionOf } from '../../values/region.ts'
+import { type IamEntity, isArnPrefixOfEntity, parseIamEntity } from '../../values/arn.ts'
+import { partitionOfRegion } from '../../values/region.ts'
 import type { BindingName, RoleBindings } from './bindings.ts'
 
 /**
@@ -17,7 +17,7 @@ const ACCOUNT = /^\d{12}$/
 const accountForm: BindingForm = { fits: value => ACCOUNT.test(value), example: '111122223333' }
 
 const regionForm: BindingForm = {
-  fits: value => partitionOf(value) !== undefined,
+  fits: value => partitionOfRegion(value) !== undefined,
   example: 'us-east-1',
 }
 
@@ -28,12 +28,12 @@ function idForm(prefix: string): BindingForm {
 }
 
 /** Returns the form of ARNs of these entity types, and of ARN prefixes before a trailing wildcard. */
-export const createArnForm = (...types: [Entity['type'], ...Entity['type'][]]): BindingForm => ({
+export const createArnForm = (...types: [IamEntity['type'], ...IamEntity['type'][]]): BindingForm => ({
   fits: value => {
     if (!value.endsWith('*'))
-      return types.some(type => parseEntity(value)?.type === type) && !value.includes('*')
+      return types.some(type => parseIamEntity(value)?.type === type) && !value.includes('*')
     const beginning = value.slice(0, -1)
-    return !beginning.includes('*') && types.some(type => beginsEntity(beginning, type))
+    return !beginning.includes('*') && types.some(type => isArnPrefixOfEntity(beginning, type))
   },
   example: types.map(type => `arn:aws:iam::111122223333:${type}/path/name`).join(' or '),
 })

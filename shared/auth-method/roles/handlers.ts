@@ -11,11 +11,11 @@ import {
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { isLegacyEc2, maxTtlOfMount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import type { Item, Key } from '../../storage/kinds.ts'
-import { showParameters } from '../../tokens/parameters.ts'
+import { showTokenParameters } from '../../tokens/parameters.ts'
 import { defined } from '../../values/defined.ts'
-import type { Encrypted } from '../../values/secret.ts'
+import type { EncryptedText } from '../../values/secret.ts'
 import { noBindings } from './bindings.ts'
 import type { roleFields } from './fields.ts'
 import { planRole, type RolePlan } from './plan.ts'
@@ -55,12 +55,12 @@ export const writeRolePhases: RequestPhases<RoleCall, undefined, Planned, Resolv
       : resolvePrincipals(call, resolve, ask),
   decide: (_, { place, stored, role, warnings }, { ids, changes }) =>
     answerAfterChanges(
-      [replace(place, stored, { ...role, boundIamPrincipalIds: ids }), ...changes],
+      [replaceItem(place, stored, { ...role, boundIamPrincipalIds: ids }), ...changes],
       noContentAnswer(warnings),
     ),
 }
 
-const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<Encrypted> =>
+const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<EncryptedText> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
 
 /** Handles GET role/:role. @see docs/spec/roles.md#reading */
@@ -81,5 +81,5 @@ export const roleAnswer = (role: Role): Record<string, unknown> => ({
   role_tag: role.roleTag,
   allow_instance_migration: role.allowInstanceMigration,
   disallow_reauthentication: role.disallowReauthentication,
-  ...showParameters(role.token, 'role'),
+  ...showTokenParameters(role.token, 'role'),
 })

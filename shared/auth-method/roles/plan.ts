@@ -1,10 +1,14 @@
 import { invalidRequestError } from '../../api/errors.ts'
 import type { SuppliedParameters } from '../../api/fields.ts'
 import { checksInstances, type Role } from '../../model/role.ts'
-import { defaultParameters, mergeParameters, parameterWarnings } from '../../tokens/parameters.ts'
-import { canonicalArn, parseEntity } from '../../values/arn.ts'
-import { partitionOf, unsupportedFault } from '../../values/region.ts'
-import type { Encrypted } from '../../values/secret.ts'
+import {
+  defaultTokenParameters,
+  mergeTokenParameters,
+  tokenParameterWarnings,
+} from '../../tokens/parameters.ts'
+import { canonicalArnOf, parseIamEntity } from '../../values/arn.ts'
+import { partitionOfRegion, unsupportedRegionFault } from '../../values/region.ts'
+import type { EncryptedText } from '../../values/secret.ts'
 import {
   type BindingName,
   bindingNames,
@@ -27,7 +31,7 @@ export interface RoleFacts {
   /** seconds */
   mountMax: number
   /** used only for a new role */
-  fresh: { roleId: string; hmacKey: Encrypted }
+  fresh: { roleId: string; hmacKey: EncryptedText }
 }
 
 export interface RolePlan {
@@ -58,7 +62,7 @@ export function planRole(facts: RoleFacts): RolePlan {
   return {
     role,
     resolve: role.resolveAwsUniqueIds && role.boundIamPrincipalIds.length === 0 ? exactArns(role) : [],
-    warnings: [...parameterWarnings(role.token, facts.mountMax), ...bindingWarnings(role)],
+    warnings: [...tokenParameterWarnings(role.token, facts.mountMax), ...bindingWarnings(role)],
   }
 }
 
@@ -87,7 +91,7 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
     allowInstanceMigration: parameters.allow_instance_migration ?? stored?.allowInstanceMigration ?? false,
     disallowReauthentication:
       parameters.disallow_reauthentication ?? stored?.disallowReauthentication ?? false,
-    token: mergeParameters(stored?.token ?? defaultParameters, parameters, mountMax),
+    token: mergeTokenParameters(stored?.token ?? defaultTokenParameters, parameters, mountMax),
   }
 }
 
@@ -110,7 +114,7 @@ function partitionFault(role: Role): string | undefined {
     bound_iam_instance_profile_arn,
   }
   return Object.entries(inPartitions)
-    .flatMap(([field, values]) => values.map(value => unsupportedFault(value, `${field}: ${value}`)))
+    .flatMap(([field, values]) => values.map(value => unsupportedRegionFault(value, `${field}: ${value}`)))
     .find(fault => fault !== undefined)
 }
 
@@ -121,7 +125,7 @@ function inferenceFault({ authType, inferredEntityType, inferredAwsRegion }: Rol
   if (authType !== 'iam') return 'inferred_entity_type applies only to iam roles'
   if (inferredEntityType !== 'ec2_instance') return 'inferred_entity_type must be ec2_instance'
   if (inferredAwsRegion === '') return 'inferred_entity_type needs inferred_aws_region'
-  return partitionOf(inferredAwsRegion) ? undefined : 'inferred_aws_region is not a region'
+  return partitionOfRegion(inferredAwsRegion) ? undefined : 'inferred_aws_region is not a region'
 }
 
 function bindingFault(role: Role): string | undefined {
@@ -187,8 +191,8 @@ function bindingWarnings(role: Role): string[] {
 
 // Without unique IDs a login compares the canonical ARN, which has no path. @see docs/spec/login-iam.md#principals
 function unresolvedWarning(arn: string): string[] {
-  const entity = parseEntity(arn)
+  const entity = parseIamEntity(arn)
   if (!entity) return [`bound_iam_principal_arn: ${arn} is not the ARN of a user or role and matches nobody`]
-  const usable = canonicalArn(entity)
+  const usable = canonicalArnOf(entity)
   return usable === arn ? [] : [`bound_iam_principal_arn: ${arn} matches nobody; use ${usable}`]
 }

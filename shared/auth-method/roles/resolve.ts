@@ -1,9 +1,9 @@
 import type { AskAws, AwsQuestion, MountCall } from '../../api/call.ts'
 import { ApiError, invalidRequestError } from '../../api/errors.ts'
-import type { Principal } from '../../ports.ts'
-import { type Change, removeUnlessChanged, replace } from '../../storage/changes.ts'
+import type { IamPrincipal } from '../../ports.ts'
+import { type Change, removeItemUnlessChanged, replaceItem } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
-import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
+import { type IamEntity, iamArn, parseIamEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { sha256 } from '../../values/secret.ts'
@@ -55,7 +55,7 @@ export async function resolvePrincipals(
   } catch (error) {
     throw await unfinished(call, error, { place, cached: kept, resolved, total: entities.length })
   }
-  return { ids: [...resolved.values()], changes: kept ? [removeUnlessChanged(kept)] : [] }
+  return { ids: [...resolved.values()], changes: kept ? [removeItemUnlessChanged(kept)] : [] }
 }
 
 const hashOf = (text: string): string => sha256(text).toString('base64url')
@@ -81,7 +81,7 @@ async function unfinished(
   const mayPass = error instanceof ApiError && ['busy', 'provider_failed'].includes(error.code)
   if (!mayPass || resolved.size === 0) return error
   const expires = Math.ceil(now / 1000) + KEPT_SECONDS
-  const change = replace(place, cached, { ids: Object.fromEntries(resolved) }, { expires })
+  const change = replaceItem(place, cached, { ids: Object.fromEntries(resolved) }, { expires })
   // a concurrent write with the same body may have stored more IDs or finished
   const stored = await ports.store.commit([change], cluster).catch(() => undefined)
   if (!stored) return error
@@ -94,8 +94,8 @@ async function unfinished(
   )
 }
 
-function resolvable(arn: string): Entity {
-  const entity = parseEntity(arn)
+function resolvable(arn: string): IamEntity {
+  const entity = parseIamEntity(arn)
   if (!entity || entity.type === 'assumed-role') {
     throw invalidRequestError(
       `cannot resolve unique ID of ${arn}: not the ARN of a user, a role or an instance profile`,
@@ -106,9 +106,9 @@ function resolvable(arn: string): Entity {
 
 const principalQuestion = (
   call: RoleCall,
-  entity: Entity,
+  entity: IamEntity,
   items: AwsAccountItems,
-): AwsQuestion<Principal | undefined> => {
+): AwsQuestion<IamPrincipal | undefined> => {
   const { cipher, principals } = call.ports
   const access = { account: entity.account, region: iamRegionOf(entity.partition), ...items }
   return createAccountQuestion(access, ['principal', iamArn(entity)], cipher, target =>
@@ -117,8 +117,8 @@ const principalQuestion = (
 }
 
 async function resolve(
-  entity: Entity,
-  question: AwsQuestion<Principal | undefined>,
+  entity: IamEntity,
+  question: AwsQuestion<IamPrincipal | undefined>,
   ask: AskAws,
 ): Promise<string> {
   const arn = iamArn(entity)

@@ -1,11 +1,11 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import type { Ports, ProviderSettings } from '../../ports.ts'
 import { awaitAllAcknowledged } from '../../replication/status/acknowledged.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { poll } from '../../values/retrying.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { pollWhilePending } from '../../values/retrying.ts'
 import { buildProviderSettings } from '../config/accounts.ts'
 
 /** The state of a rotation's old key. */
@@ -45,7 +45,7 @@ export async function finishRotation(
   } catch {
     return { state: 'left', accessKey: old }
   }
-  return { state: 'finished', change: replace(config, config, clean) }
+  return { state: 'finished', change: replaceItem(config, config, clean) }
 }
 
 const DELETE_KEY_TIMEOUT_MS = 5000
@@ -53,10 +53,10 @@ const deadlineIn = ({ clock }: Ports, ms: number): number => clock.now() + ms
 
 async function becomesValid(settings: ProviderSettings, ports: Ports, patience: number): Promise<boolean> {
   const until = ports.clock.now() + patience
-  const seen = await poll(
+  const seen = await pollWhilePending(
     ports.clock,
     { everyMs: NEW_KEY_PAUSE_MS, until: until - NEW_KEY_PAUSE_MS },
-    async () => ((await ports.accessKeys.works(settings, until)) ? ok() : PENDING),
+    async () => ((await ports.accessKeys.works(settings, until)) ? ok() : PENDING_RESULT),
   )
   return seen.ok
 }

@@ -2,7 +2,7 @@ import type { MountCall } from '../../api/call.ts'
 import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import { readCurrentCluster } from '../../jobs/job.ts'
 import type { RotationGuard } from '../../model/rotation.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 
@@ -20,7 +20,7 @@ export async function takeRotationGuard(call: MountCall): Promise<number> {
   if (held && held.data.leaseUntil > clock.now()) throw running
   const makingSince = held?.data.makingSince ?? 0
   const guard = guardUntil(call, clock.now() + bounds.ROTATION_LEASE_MS, makingSince)
-  const change = replace(keyOf(call), held, guard)
+  const change = replaceItem(keyOf(call), held, guard)
   if ((await store.commit([change], await readCurrentCluster(call.ports))) !== 'done') throw running
   return makingSince
 }
@@ -53,7 +53,7 @@ export async function releaseRotationGuard(call: MountCall): Promise<void> {
   try {
     const [held] = await call.ports.store.read([keyOf(call)])
     if (held?.data.owner !== call.request.id) return
-    await commitAllChanges(call, [replace(keyOf(call), held, { ...held.data, leaseUntil: 0 })])
+    await commitAllChanges(call, [replaceItem(keyOf(call), held, { ...held.data, leaseUntil: 0 })])
   } catch (error) {
     call.ports.log.warn('guard of a rotation', { cause: String(error) })
   }

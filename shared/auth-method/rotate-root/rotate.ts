@@ -3,8 +3,8 @@ import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { readCurrentCluster } from '../../jobs/job.ts'
 import type { AwsClientConfig } from '../../model/config.ts'
-import type { KnownKey, ProviderSettings } from '../../ports.ts'
-import { replace } from '../../storage/changes.ts'
+import type { ProviderSettings, RememberedKey } from '../../ports.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
 import { buildProviderSettings } from '../config/accounts.ts'
@@ -108,7 +108,7 @@ async function makeRoom(
   }
 }
 
-const isLost = ({ createdAt }: KnownKey, since: number): boolean =>
+const isLost = ({ createdAt }: RememberedKey, since: number): boolean =>
   since > 0 && createdAt > since - LOST_KEY_WINDOW_MS.before && createdAt < since + LOST_KEY_WINDOW_MS.after
 
 /** Reports whether IAM denied the call. Listing keys is a permission that the user may lack. */
@@ -162,7 +162,7 @@ async function storeKey(
   }
   const note = rotationGuardChange(call, 0)
   const written = await store
-    .commit([replace(place, config, next), note], await readCurrentCluster(call.ports))
+    .commit([replaceItem(place, config, next), note], await readCurrentCluster(call.ports))
     .catch((error: unknown) => error)
   // A commit may succeed although it reported an error, so the stored configuration decides. If it cannot be read, both keys stay and the
   // guard's record tells the next rotation.

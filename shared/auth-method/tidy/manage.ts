@@ -10,9 +10,9 @@ import {
 import { boolField, durationField } from '../../api/fields.ts'
 import { deleteSubject, requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { TidySettings } from '../../model/tidy.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { printTime } from '../../values/time.ts'
+import { formatTime } from '../../values/time.ts'
 import { tidyListStart } from './restamp.ts'
 import { startTidyRun } from './run.ts'
 import { defaultTidySettings, SAFETY_BUFFER_SECONDS, type TidyList, tidyLists } from './settings.ts'
@@ -44,7 +44,7 @@ export const createTidySettingsWriter =
     return restamped(
       call,
       list,
-      answerAfterChanges([replace(subjectKeyOf(call, 'tidy-settings'), stored, next)]),
+      answerAfterChanges([replaceItem(subjectKeyOf(call, 'tidy-settings'), stored, next)]),
     )
   }
 
@@ -96,7 +96,7 @@ export async function readTidyStatus(call: MountCall): Promise<CallOutcome> {
   const status = tidyLists.map((list, index) => {
     const run = runs[index]?.data
     const scheduled = !settings[index]?.data.disablePeriodicTidy
-    const at = (ms: number | undefined) => (ms ? printTime(ms) : null)
+    const at = (ms: number | undefined) => (ms ? formatTime(ms) : null)
     return [
       list.replace('-', '_'),
       {

@@ -2,8 +2,8 @@ import { hasTimeLeft, type JobResult, type JobRun, processEach } from '../../job
 import { recordKeepsJournal } from '../../model/cluster.ts'
 import type { TidySettings, TidyStamp } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { replaceItem } from '../../storage/changes.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { defaultTidySettings, type TidyList, tidyListKinds, tidyTimes } from './settings.ts'
 
@@ -32,7 +32,7 @@ export async function updateListTtls(run: JobRun, job: TtlUpdateJob): Promise<Jo
   if (isJournaled(await run.cluster())) return 'done'
   const [stored] = await store.read([key('tidy-settings', job.mount, job.list)])
   const settings = stored?.data ?? defaultTidySettings
-  const { kind, pks } = partitions(tidyListKinds[job.list], job.mount)
+  const { kind, pks } = itemPartitions(tidyListKinds[job.list], job.mount)
   let { partition, after, settling } = job
   while (partition < pks.length) {
     const page = await store.list(
@@ -89,8 +89,8 @@ async function note(
   const place = key('tidy-stamp', mount, list)
   const [item] = await store.read([place])
   // if another run wins this commit, the next hourly run repeats the step
-  await store.commit([replace(place, item, { ...(item?.data ?? unstamped), ...news })], cluster)
+  await store.commit([replaceItem(place, item, { ...(item?.data ?? unstamped), ...news })], cluster)
 }
 
 const stampedFor = (item: Item<'access' | 'deny'>, settings: TidySettings) =>
-  replace(item, item as never, item.data, tidyTimes(item.data.expiresAt, settings))
+  replaceItem(item, item as never, item.data, tidyTimes(item.data.expiresAt, settings))

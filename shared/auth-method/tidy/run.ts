@@ -3,11 +3,11 @@ import { commitEachGroup, countGroupOutcomes, type GroupOutcomeCounts } from '..
 import { hasTimeLeft, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { removeUnlessChanged, replace } from '../../storage/changes.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { removeItemUnlessChanged, replaceItem } from '../../storage/changes.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { CONFLICT, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { CONFLICT_RESULT, ok } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import { neverRunTidy, type TidyList, tidyListKinds } from './settings.ts'
 
 /** One run over one list. */
@@ -47,7 +47,10 @@ async function acquire(
     failed: 0,
     nextAt: period === undefined ? last.nextAt : now + period,
   }
-  const written = await ports.store.commit([replace(key('tidy-run', mount, list), item, started)], cluster)
+  const written = await ports.store.commit(
+    [replaceItem(key('tidy-run', mount, list), item, started)],
+    cluster,
+  )
   return written === 'done'
 }
 
@@ -89,11 +92,11 @@ async function updateRun(
   change: (run: TidyRun) => TidyRun,
 ): Promise<boolean> {
   const place = key('tidy-run', mount, list)
-  const holds = await retry({ tries: TIDY_COMMIT_TRIES }, async () => {
+  const holds = await retryOnConflict({ tries: TIDY_COMMIT_TRIES }, async () => {
     const [item] = await store.read([place])
     if (item?.data.runner !== runner) return ok(false)
-    const written = await store.commit([replace(place, item, change(item.data))], cluster)
-    return written === 'done' ? ok(true) : CONFLICT
+    const written = await store.commit([replaceItem(place, item, change(item.data))], cluster)
+    return written === 'done' ? ok(true) : CONFLICT_RESULT
   })
   if (!holds.ok) throw new ApiError('busy', 'the record of the run is being changed')
   return holds.value
@@ -159,9 +162,9 @@ async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<J
   const { ports } = run
   if (!(await proceeds(run, job, { done: 0, failed: 0 }))) return 'done'
   const before = Math.floor(ports.clock.now() / 1000) - job.buffer
-  const due = ports.store.due(partitions(tidyListKinds[job.list], job.mount), before)
+  const due = ports.store.due(itemPartitions(tidyListKinds[job.list], job.mount), before)
   for await (const part of partsOf(due)) {
-    const removals = part.map(entry => [removeUnlessChanged(entry)])
+    const removals = part.map(entry => [removeItemUnlessChanged(entry)])
     const counts = countGroupOutcomes(await commitEachGroup(run, removals))
     sum.done += counts.done
     sum.failed += counts.failed

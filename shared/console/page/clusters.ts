@@ -7,7 +7,7 @@ import type {
   ObservedCluster,
   RunningOperation,
 } from '../../set/status.ts'
-import { printSpan } from '../../values/words.ts'
+import { formatTimeSpan } from '../../values/words.ts'
 import {
   type ChartSize,
   chooseLagScaleTop,
@@ -90,7 +90,7 @@ const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
 const readinessText = ({ readiness, mode }: ClusterStatus): string => {
   if (!readiness) return mode === 'secondary' ? 'not tried since its role or its contact changed' : ''
   const verdict = readiness.ready ? 'yes' : `no: ${readiness.refused_by.join(', ')}`
-  return `${verdict}, checked ${printSpan(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
+  return `${verdict}, checked ${formatTimeSpan(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
 }
 
 const BOX: ChartSize = { width: 600, height: 140 }
@@ -116,7 +116,7 @@ function showLag(now: number): void {
       {
         viewBox: `-64 -14 ${BOX.width + 76} ${BOX.height + 44}`,
         role: 'img',
-        'aria-label': `Both lags of the last ten minutes, up to ${printSpan(top)}`,
+        'aria-label': `Both lags of the last ten minutes, up to ${formatTimeSpan(top)}`,
       },
       ...[0, 0.5, 1].flatMap(part => [
         createSvgElement('line', {

@@ -1,4 +1,4 @@
-import { printSpan } from '../../values/words.ts'
+import { formatTimeSpan } from '../../values/words.ts'
 import { showClusters } from './clusters.ts'
 import { elementById, inputById, refreshAges, replaceContent, showText } from './dom.ts'
 import { bindReadButtons, showExpiries, showShellCommands } from './looks.ts'
@@ -17,7 +17,7 @@ function showAll(): void {
   showRoleSwitch(now)
   showExpiries(now)
   showShellCommands()
-  refreshAges(printSpan, now)
+  refreshAges(formatTimeSpan, now)
 }
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
@@ -76,7 +76,7 @@ sayTokens()
 setInterval(() => {
   const now = Date.now()
   showRoleSwitch(now)
-  refreshAges(printSpan, now)
+  refreshAges(formatTimeSpan, now)
 }, CLOCK_TICK_MS)
 await readPageSettings()
 await Promise.all([observeForever(observeOwnCluster), observeForever(observePeerCluster)])

@@ -1,6 +1,6 @@
 import { clientSettingsAnswer, defaultClientSettings } from '../../auth-method/config/client-settings.ts'
 import { bindingNames, noBindings } from '../../auth-method/roles/bindings.ts'
-import { type TermOwner, termRows } from '../../tokens/terms.ts'
+import { type TokenTermOwner, tokenTermRows } from '../../tokens/terms.ts'
 import {
   anyShape,
   arrayShape,
@@ -19,9 +19,9 @@ import {
 import { type AnswerDescriptions, describeAnswer, shapeOfValue } from './describe.ts'
 
 /** Returns the shapes of token parameters in responses, from the table of terms. */
-export function tokenTermShapes(taker: TermOwner) {
-  const own = termRows.filter(([_, { of }]) => of.includes(taker))
-  const old = termRows.flatMap(([_, { old, neutral }]) =>
+export function tokenTermShapes(taker: TokenTermOwner) {
+  const own = tokenTermRows.filter(([_, { of }]) => of.includes(taker))
+  const old = tokenTermRows.flatMap(([_, { old, neutral }]) =>
     old?.of.includes(taker) ? [{ ...old, shape: { ...shapeOfValue(neutral), deprecated: true } }] : [],
   )
   const isThere = ({ always }: (typeof old)[number]) => taker === 'token-role' && always === true

@@ -1,12 +1,12 @@
-import { lossShape } from '../../set/loss.ts'
+import { lossReportShape } from '../../set/loss.ts'
 import {
-  checksShape,
   operationTokenShape,
-  planShape,
-  readyLicenseShape,
-  stepsShape,
+  promotionPlanShape,
+  promotionStepsShape,
+  readinessChecksShape,
+  readinessLicenseShape,
 } from '../../set/readiness.ts'
-import { rootShapes, statusShape } from '../../set/schema.ts'
+import { drStatusShape, treeRootShapes } from '../../set/schema.ts'
 import {
   arrayShape,
   constShape,
@@ -32,7 +32,7 @@ const versions = { version: textShape, api_version: textShape, format: intShape 
 const ofBoth = {
   ready: flagShape,
   cluster_id: textShape,
-  checks: checksShape,
+  checks: readinessChecksShape,
   keyring: objectShape({ opens: flagShape, fields_tried: intShape, failed: textArrayShape, term: intShape }),
   tree: objectShape({ corrupted: flagShape, reindexing: flagShape }),
   operation_token: operationTokenShape,
@@ -53,7 +53,7 @@ const ofBoth = {
       ),
     ),
   }),
-  license: readyLicenseShape,
+  license: readinessLicenseShape,
 }
 
 const primaryReadiness = withTitle(
@@ -62,7 +62,7 @@ const primaryReadiness = withTitle(
     mode: constShape('primary'),
     ...ofBoth,
     versions: objectShape(versions),
-    planned_switch: stepsShape,
+    planned_switch: promotionStepsShape,
     position: objectShape({ epoch: textShape, last: intShape }),
     secondaries: arrayShape(
       withTitle(
@@ -101,8 +101,8 @@ const secondaryReadiness = withTitle(
     mode: enumShape('secondary', 'bootstrapping'),
     ...ofBoth,
     versions: objectShape({ ...versions, primary_format: nullableShape(intShape) }),
-    promotion: planShape,
-    promotion_with_force: planShape,
+    promotion: promotionPlanShape,
+    promotion_with_force: promotionPlanShape,
     lag: withTitle(
       'Lag',
       objectShape(
@@ -151,10 +151,10 @@ const DR = '/sys/replication/dr'
 
 /** Responses of replication and its licence. */
 export const replicationAnswers: AnswerDescriptions = {
-  [`GET ${DR}/status`]: describeAnswer('readDrStatus', statusShape),
+  [`GET ${DR}/status`]: describeAnswer('readDrStatus', drStatusShape),
   'GET /sys/replication/status': describeAnswer(
     'readReplicationStatus',
-    objectShape({ dr: statusShape, performance }),
+    objectShape({ dr: drStatusShape, performance }),
   ),
   'GET /sys/replication/performance/status': describeAnswer('readPerformanceStatus', performance),
   [`POST ${DR}/primary/enable`]: describeAnswer('enablePrimary', undefined, { requestExample: {} }),
@@ -190,16 +190,16 @@ export const replicationAnswers: AnswerDescriptions = {
   [`POST ${DR}/secondary/merkle-check`]: describeAnswer('checkTreeOfSecondary', treeReport, byOperator),
   [`POST ${DR}/secondary/merkle-root`]: describeAnswer(
     'computeRootOfSecondary',
-    objectShape(rootShapes),
+    objectShape(treeRootShapes),
     byOperator,
   ),
   [`POST ${DR}/secondary/reindex`]: describeAnswer('reindexSecondary', undefined, byOperator),
   'POST /sys/replication/merkle-check': describeAnswer('checkTree', treeReport),
-  'POST /sys/replication/merkle-root': describeAnswer('computeRoot', objectShape(rootShapes)),
+  'POST /sys/replication/merkle-root': describeAnswer('computeRoot', objectShape(treeRootShapes)),
   'POST /sys/replication/reindex': describeAnswer('reindex', undefined, { requestExample: { diff: false } }),
   [`POST ${DR}/secondary/recover`]: describeAnswer('recoverLinkOfSecondary', undefined, byOperator),
   'POST /sys/replication/recover': describeAnswer('recoverLink'),
-  [`GET ${DR}/divergence`]: describeAnswer('readDivergence', lossShape),
+  [`GET ${DR}/divergence`]: describeAnswer('readDivergence', lossReportShape),
   [`GET ${DR}/readiness`]: describeAnswer('readReadiness', unionShape(primaryReadiness, secondaryReadiness)),
   [`POST ${DR}/secondary/readiness`]: describeAnswer(
     'readReadinessOfSecondary',

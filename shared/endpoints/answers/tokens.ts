@@ -1,4 +1,4 @@
-import { termRows } from '../../tokens/terms.ts'
+import { tokenTermRows } from '../../tokens/terms.ts'
 import {
   anyShape,
   arrayShape,
@@ -22,7 +22,7 @@ import { tokenTermShapes } from './method.ts'
 /** Returns the shapes of the token parameters that a lookup shows. */
 const keptTerms = (shown: 'shown' | 'shown where used') =>
   Object.fromEntries(
-    termRows
+    tokenTermRows
       .filter(([_, { kept }]) => kept === shown)
       .map(([_, { name, neutral }]) => [name.replace(/^token_/, ''), shapeOfValue(neutral)]),
   )

@@ -1,7 +1,7 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Entropy, FieldCipher } from '../../ports.ts'
-import { type Change, create, replace } from '../../storage/changes.ts'
+import { type Change, createItem, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { encodeBase62 } from '../../values/base62.ts'
 import { defined } from '../../values/defined.ts'
@@ -97,7 +97,7 @@ export async function makeActivationToken(
   return {
     token: new Secret(token),
     expires,
-    changes: [...signer.changes, replace(place, items.secondary, secondary)],
+    changes: [...signer.changes, replaceItem(place, items.secondary, secondary)],
   }
 }
 
@@ -122,5 +122,5 @@ async function readOrMakeSigner(
   const place = key('token-key')
   if (item) return { text: (await cipher.decrypt(place, 'key', item.data.key)).reveal(), changes: [] }
   const text = generateSignerKey()
-  return { text, changes: [create(place, { key: await cipher.encrypt(place, 'key', text) })] }
+  return { text, changes: [createItem(place, { key: await cipher.encrypt(place, 'key', text) })] }
 }

@@ -1,7 +1,7 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { RevokedCluster } from '../../model/link.ts'
-import type { Store } from '../../ports.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import type { ItemStore } from '../../ports.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { listSecondaries } from './secondaries.ts'
@@ -14,7 +14,7 @@ export const admitTermHolder = (
   cluster: string,
   before: Item<'holder'> | undefined,
   { name, at }: { name: string; at: number },
-): Change => replace(key('holder', cluster), before, { name, at })
+): Change => replaceItem(key('holder', cluster), before, { name, at })
 
 /**
  * The maximum number of such changes in one commit. Until the next rotation, the remaining clusters count as if they
@@ -38,7 +38,7 @@ export function recordHeldTerms(
   const may = [record.id, ...following.flatMap(({ cluster, activatedAt }) => (activatedAt ? [cluster] : []))]
   return holders
     .filter(({ sk, data }) => data.terms === undefined && !may.includes(sk))
-    .map(one => replace(one, one, { ...one.data, terms }))
+    .map(one => replaceItem(one, one, { ...one.data, terms }))
     .slice(0, MOST)
 }
 
@@ -48,7 +48,7 @@ export function recordHeldTerms(
  */
 export async function readRevocation(
   cluster: string,
-  { store }: { store: Pick<Store, 'read'> },
+  { store }: { store: Pick<ItemStore, 'read'> },
 ): Promise<RevokedCluster | undefined> {
   const [holder] = await store.read([key('holder', cluster)])
   return holder?.data.revoked

@@ -1,7 +1,7 @@
 import type { SetMembership } from '../../model/link.ts'
-import type { Store } from '../../ports.ts'
-import { type Change, put, remove, replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import type { ItemStore } from '../../ports.ts'
+import { type Change, putItem, removeItem, replaceItem } from '../../storage/changes.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { addAdmissionToMembership, mergeMemberAddresses, type NewAdmission } from '../membership.ts'
 
 /** The maximum number of secondaries that one commit removes beside its other changes. */
@@ -11,12 +11,12 @@ const MOST = 60
  * Returns the changes that remove all clusters that this one has admitted and met. Used when its set ends, or when it
  * leaves the set.
  */
-export async function removeOtherMembers(store: Pick<Store, 'list'>): Promise<Change[]> {
+export async function removeOtherMembers(store: Pick<ItemStore, 'list'>): Promise<Change[]> {
   const [secondaries, members] = await Promise.all([
-    store.list(partitions('secondary')),
-    store.list(partitions('member')),
+    store.list(itemPartitions('secondary')),
+    store.list(itemPartitions('member')),
   ])
-  return [...secondaries, ...members].map(one => remove(one))
+  return [...secondaries, ...members].map(one => removeItem(one))
 }
 
 /**
@@ -27,7 +27,7 @@ export async function removeOtherMembers(store: Pick<Store, 'list'>): Promise<Ch
  * @param before of this cluster; absent: it comes from another set, or from none
  */
 export async function makeAdmissionChanges(
-  store: Pick<Store, 'list' | 'read'>,
+  store: Pick<ItemStore, 'list' | 'read'>,
   self: string,
   before: Item<'member'> | undefined,
   admission: NewAdmission,
@@ -36,7 +36,7 @@ export async function makeAdmissionChanges(
   const primary = key('member', statement.issuer)
   const [[known], secondaries] = await Promise.all([
     store.read([primary]),
-    store.list(partitions('secondary')),
+    store.list(itemPartitions('secondary')),
   ])
   const met: SetMembership = {
     statements: [],
@@ -47,8 +47,8 @@ export async function makeAdmissionChanges(
   const place = key('member', self)
   const mine = addAdmissionToMembership(before?.data, admission)
   return [
-    before ? replace(place, before, mine) : put(place, mine),
-    put(primary, met),
-    ...secondaries.slice(0, MOST).map(one => remove(one)),
+    before ? replaceItem(place, before, mine) : putItem(place, mine),
+    putItem(primary, met),
+    ...secondaries.slice(0, MOST).map(one => removeItem(one)),
   ]
 }

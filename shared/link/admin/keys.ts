@@ -2,9 +2,9 @@ import type { TransactionElement } from '../../journal/journal.ts'
 import { toTransactionElements } from '../../journal/to-elements.ts'
 import { type ClusterRecord, createEmptyLink, type PrimaryLink } from '../../model/cluster.ts'
 import type { Entropy, FieldCipher, Ports } from '../../ports.ts'
-import { type Change, put, replace } from '../../storage/changes.ts'
+import { type Change, putItem, replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import type { Encrypted } from '../../values/secret.ts'
+import type { EncryptedText } from '../../values/secret.ts'
 import { addTakeOverToMembership } from '../membership.ts'
 import {
   formatLinkPublicKeys,
@@ -20,22 +20,24 @@ interface Dependencies {
 }
 
 /** Makes the link key of a cluster that becomes a primary, encrypted for the cluster record. */
-export const makeOwnLinkKey = ({ cipher, entropy }: Dependencies): Promise<Encrypted> =>
+export const makeOwnLinkKey = ({ cipher, entropy }: Dependencies): Promise<EncryptedText> =>
   encryptOwnLinkKey(generateLinkKeyPairs(entropy.bytes), cipher)
 
 /**
  * Encrypts a link key for the cluster record.
  * @param text from `generateLinkKeyPairs`
  */
-export const encryptOwnLinkKey = (text: string, cipher: Pick<FieldCipher, 'encrypt'>): Promise<Encrypted> =>
-  cipher.encrypt(key('cluster'), 'ownKey', text)
+export const encryptOwnLinkKey = (
+  text: string,
+  cipher: Pick<FieldCipher, 'encrypt'>,
+): Promise<EncryptedText> => cipher.encrypt(key('cluster'), 'ownKey', text)
 
 /**
  * Decrypts the link key.
  * @param sealed `link.ownKey` of the cluster record
  */
 export const decryptOwnLinkKey = async (
-  sealed: Encrypted,
+  sealed: EncryptedText,
   cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<LinkKeyPairs> =>
   parseLinkKeyPairs((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
@@ -53,13 +55,13 @@ export async function makePendingLinkKey(
   const pending = { pair: await cipher.encrypt(place, 'pair', text), createdAt: now }
   return {
     publicKey: formatLinkPublicKeys(linkPublicKeysOf(parseLinkKeyPairs(text))),
-    changes: [put(place, pending)],
+    changes: [putItem(place, pending)],
   }
 }
 
 /** Decrypts pending keys. */
 export const decryptPendingLinkKey = async (
-  pair: Encrypted,
+  pair: EncryptedText,
   cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<string> => (await cipher.decrypt(key('pending-key'), 'pair', pair)).reveal()
 
@@ -90,6 +92,6 @@ export async function renewSetMembership(
     next: parseLinkKeyPairs(text),
   }
   const data = addTakeOverToMembership(before?.data, claim, [...link.primaryAddrs, link.primaryAddr])
-  const [member] = toTransactionElements([replace(place, before, data)], entropy)
+  const [member] = toTransactionElements([replaceItem(place, before, data)], entropy)
   return { link: createEmptyLink(ownKey), member }
 }

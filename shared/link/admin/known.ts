@@ -1,8 +1,8 @@
 import { type ClusterRecord, deployedLinkAddress } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
-import { type Item, partitions } from '../../storage/kinds.ts'
+import { type Item, itemPartitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { memberAddresses } from '../../values/member-address.ts'
+import { normaliseMemberAddresses } from '../../values/member-address.ts'
 import { parseLinkPublicKeys } from '../pair.ts'
 import type { SetMemberKey } from '../trust.ts'
 import { listSecondaries } from './secondaries.ts'
@@ -27,8 +27,8 @@ export async function readKnownSetMembers(
   whom: 'due' | 'all',
 ): Promise<KnownSetMembers> {
   const [members, secondaries] = await Promise.all([
-    store.list(partitions('member')),
-    store.list(partitions('secondary')),
+    store.list(itemPartitions('member')),
+    store.list(itemPartitions('secondary')),
   ])
   const follows = listSecondaries(secondaries, record)
     .filter(
@@ -49,7 +49,7 @@ export async function readKnownSetMembers(
   })
   return {
     self,
-    addresses: [...new Set(memberAddresses(all, deployment))].filter(one => !not.includes(one)),
+    addresses: [...new Set(normaliseMemberAddresses(all, deployment))].filter(one => !not.includes(one)),
     selfAddress: record.clusterAddr || own,
     keys: [
       ...(self?.data.issuer ? [self.data.issuer] : []),

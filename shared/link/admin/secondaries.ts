@@ -2,7 +2,7 @@ import { writeReplicationEvent } from '../../journal/events.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { RevokedCluster, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 
@@ -64,7 +64,7 @@ export function makeRevocationChanges(
   return [
     ...fallen
       .filter(({ data }) => data.revokedAt === undefined)
-      .map(one => replace(one, one, { ...one.data, revokedAt: at })),
+      .map(one => replaceItem(one, one, { ...one.data, revokedAt: at })),
     ...(cluster === undefined
       ? []
       : [revokedHolder(cluster, held, name || (fallen[0]?.data.id ?? ''), { at, epoch: as.epoch ?? '' })]),
@@ -80,7 +80,7 @@ const revokedHolder = (
   before: Item<'holder'> | undefined,
   name: string,
   revoked: RevokedCluster,
-): Change => replace(key('holder', cluster), before, { name, at: revoked.at, ...before?.data, revoked })
+): Change => replaceItem(key('holder', cluster), before, { name, at: revoked.at, ...before?.data, revoked })
 
 /**
  * Writes a revocation to the audit log.

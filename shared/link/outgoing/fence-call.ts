@@ -3,8 +3,8 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { TermSigner } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
-import { memberAddresses } from '../../values/member-address.ts'
-import type { CarryTo } from '../../wire/carry.ts'
+import { normaliseMemberAddresses } from '../../values/member-address.ts'
+import type { CreateLinkCarrier } from '../../wire/carry.ts'
 import { decryptOwnLinkKey } from '../admin/keys.ts'
 import type { KnownSetMembers } from '../admin/known.ts'
 import { signLinkCall } from '../envelope.ts'
@@ -80,7 +80,7 @@ export interface FenceCall extends FenceAnswer {
 export async function sendFenceCall(
   { set, id, head, pair, self, selfAddress, addresses: others, keys, signers }: FenceClaimant,
   address: string,
-  { to, patience }: { to: CarryTo; patience: number },
+  { to, patience }: { to: CreateLinkCarrier; patience: number },
   { clock, entropy, deployment }: Pick<FencingPorts, 'clock' | 'entropy' | 'deployment'>,
 ): Promise<FenceCall> {
   const { epoch, lineage } = head
@@ -96,7 +96,7 @@ export async function sendFenceCall(
     const call = signLinkCall('Fence', { set, from: id, lineage }, body, means)
     const answer = await to({ addresses: [address] })('Fence', call, patience)
     const judged = evaluateFenceAnswer(answer, nonce, { set, known: keys, chain, id, key: own })
-    const usable = memberAddresses(judged.addresses, deployment)
+    const usable = normaliseMemberAddresses(judged.addresses, deployment)
     return { ...judged, ...called, addresses: usable, isAnswered: true }
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)

@@ -1,5 +1,5 @@
 import { bounds } from '../../values/bounds.ts'
-import type { CarryTo } from '../../wire/carry.ts'
+import type { CreateLinkCarrier } from '../../wire/carry.ts'
 import { type FenceCall, type FencingPorts, readFenceClaimant, sendFenceCall } from './fence-call.ts'
 import {
   hasStaleFenceOutcomes,
@@ -28,7 +28,7 @@ const FENCED_LOOK_MS = 50
 /** One run of the worker. */
 interface Run {
   ports: FencingPorts
-  to: CarryTo
+  to: CreateLinkCarrier
   /** epoch milliseconds: no call begins after it */
   deadline: number
   /** one loop per address, so that each address gets one call at a time */
@@ -46,7 +46,11 @@ interface Run {
  * minutes after a promotion; otherwise there is one call per run. Does nothing if this cluster is not a primary.
  * @param deadline epoch milliseconds: no call begins after it; the last one may take ten seconds
  */
-export async function fenceOtherClusters(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
+export async function fenceOtherClusters(
+  ports: FencingPorts,
+  to: CreateLinkCarrier,
+  deadline: number,
+): Promise<void> {
   const run: Run = { ports, to, deadline, loops: new Map(), news: createNews(), noting: Promise.resolve() }
   await beginLoops(run)
   while (run.loops.size > 0) await Promise.race(run.loops.values())
@@ -129,7 +133,7 @@ function storeInTurn(call: FenceCall, epoch: string, run: Run): Promise<StoredFe
  * Fences before this cluster serves, after it was stopped or asleep. Calls all known addresses at once, and waits up
  * to two seconds to be fenced by a later primary. Then it serves, because the other clusters may be lost permanently.
  */
-export async function fenceBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
+export async function fenceBeforeServing(ports: FencingPorts, to: CreateLinkCarrier): Promise<void> {
   const { clock, journal } = ports
   const until = clock.now() + FENCE_QUICK_MS
   const stand = await readFenceState(ports, 'all')

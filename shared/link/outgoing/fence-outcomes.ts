@@ -1,10 +1,10 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { FenceOutcome, FenceRecord, SetMembership } from '../../model/link.ts'
 import { wasPromotedRecently } from '../../model/operation.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import { CONFLICT, ok, type Result } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { CONFLICT_RESULT, ok, type Result } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import { type KnownSetMembers, readKnownSetMembers } from '../admin/known.ts'
 import { addVouchersToMembership } from '../membership.ts'
 import { type FenceCall, type FencingPorts, readOwnSigners } from './fence-call.ts'
@@ -116,7 +116,7 @@ export async function storeFenceOutcomes(
   epoch: string,
   ports: StorePorts,
 ): Promise<StoredFenceResults | undefined> {
-  const noted = await retry({ tries: NOTES }, async () => {
+  const noted = await retryOnConflict({ tries: NOTES }, async () => {
     const stand = await readFenceState(ports, 'due')
     if (!stand || stand.record.epoch !== epoch) return ok()
     return storeOnce(calls, epoch, stand, ports)
@@ -145,11 +145,12 @@ async function storeOnce(
   const next: FenceRecord = { epoch, outcomes: outcomes }
   const changes = [
     ...(changed.length > 0 || kept.length < Object.keys(before).length
-      ? [replace(key('fences'), fences, next)]
+      ? [replaceItem(key('fences'), fences, next)]
       : []),
-    ...(hasNewProofs ? [replace(key('member', record.id), known.self, self)] : []),
+    ...(hasNewProofs ? [replaceItem(key('member', record.id), known.self, self)] : []),
   ]
-  if (changes.length > 0 && (await store.commit(changes, { record, readAt })) === 'conflict') return CONFLICT
+  if (changes.length > 0 && (await store.commit(changes, { record, readAt })) === 'conflict')
+    return CONFLICT_RESULT
   for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
   return ok({ outcomes, shown: { ...shown, chain: self.statements.length }, hasNewProofs, isQuick })
 }

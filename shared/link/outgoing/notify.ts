@@ -1,9 +1,9 @@
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { memberAddresses } from '../../values/member-address.ts'
-import type { CarryTo } from '../../wire/carry.ts'
+import { normaliseMemberAddresses } from '../../values/member-address.ts'
+import type { CreateLinkCarrier } from '../../wire/carry.ts'
 import { decryptOwnLinkKey } from '../admin/keys.ts'
 import { listSecondaries } from '../admin/secondaries.ts'
 import { createLinkCallSender } from '../call.ts'
@@ -19,7 +19,7 @@ const NOTICE_SPACING_MS = 200
  * lost notice does no harm, because secondaries look for entries every ten seconds anyway.
  * @returns the function; calls within 200 ms share a round
  */
-export function createNotifier(ports: Dependencies, to: CarryTo): () => Promise<void> {
+export function createNotifier(ports: Dependencies, to: CreateLinkCarrier): () => Promise<void> {
   let last = 0
   let next: Promise<void> | undefined
   const awake: LastAnswered = new Map()
@@ -40,14 +40,14 @@ export function createNotifier(ports: Dependencies, to: CarryTo): () => Promise<
 /** When the last answered notice was sent, epoch milliseconds, by the secondary's public key. */
 type LastAnswered = Map<string, number>
 
-async function notifyAll(ports: Dependencies, to: CarryTo, awake: LastAnswered): Promise<void> {
+async function notifyAll(ports: Dependencies, to: CreateLinkCarrier, awake: LastAnswered): Promise<void> {
   const { store, cipher, clock, entropy, log, deployment: rules } = ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.mode !== 'primary') return
   const { link, set, id } = record.data
   if (!link || set === undefined) return
   const { signing } = await decryptOwnLinkKey(link.ownKey, cipher)
-  const all = listSecondaries(await store.list(partitions('secondary')), record.data)
+  const all = listSecondaries(await store.list(itemPartitions('secondary')), record.data)
   const notify = async ({ address, publicKey = '' }: Secondary) => {
     const keys = parseLinkPublicKeys(publicKey)
     if (address === '' || !keys || clock.now() < (awake.get(publicKey) ?? 0) + bounds.AWAKE_MS) return
@@ -57,7 +57,7 @@ async function notifyAll(ports: Dependencies, to: CarryTo, awake: LastAnswered):
       clock,
       entropy,
       rules,
-      carry: to({ addresses: memberAddresses([address], rules) }),
+      carry: to({ addresses: normaliseMemberAddresses([address], rules) }),
     })
     await ask('Notify', {}, []).then(
       () => awake.set(publicKey, askedAt),

@@ -1,9 +1,9 @@
 import { writeReplicationEvent } from '../../journal/events.ts'
 import type { RevokedCluster, Secondary, SetMembership } from '../../model/link.ts'
-import { type Change, replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
-import { memberAddress } from '../../values/member-address.ts'
-import { sameSecret } from '../../values/secret.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
+import { normaliseMemberAddress } from '../../values/member-address.ts'
+import { secretsEqual } from '../../values/secret.ts'
 import { isActivationProofOf, openActivationRequest } from '../activation-request.ts'
 import { isTokenSignedBy, parseSignerKey, readActivationClaims } from '../activation-token.ts'
 import { hashJti } from '../admin/activation.ts'
@@ -93,7 +93,7 @@ function openQuestion({ question: outer, pair, set }: AdmittedMethodCall<'Activa
 
 /** Checks the address that the newcomer gives. It may give none. */
 function checkAddress({ address }: Newcomer, { deployment }: LinkServerPorts): string {
-  const checkToken = address === '' ? '' : memberAddress(address, deployment)
+  const checkToken = address === '' ? '' : normaliseMemberAddress(address, deployment)
   if (checkToken === undefined) throw callerAddressError()
   return checkToken
 }
@@ -143,11 +143,11 @@ async function admit(asked: Newcomer, call: AdmittedLinkCall, { store, cipher }:
   )
   if (!isSecondaryOfCurrentEpoch(secondary.data, call.record)) throw tokenOfEarlierEpochError()
   checkTokenUse(secondary.data, asked)
-  refuseDuplicateCluster(await store.list(partitions('secondary')), asked, call)
+  refuseDuplicateCluster(await store.list(itemPartitions('secondary')), asked, call)
   const changes: Change[] = [
-    replace(place, secondary, markAdmitted(secondary.data, asked, call)),
+    replaceItem(place, secondary, markAdmitted(secondary.data, asked, call)),
     // the address stays known even if the secondary's name is given to another cluster
-    replace(met, member, updateMember(member?.data, asked)),
+    replaceItem(met, member, updateMember(member?.data, asked)),
     admitTermHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
   ]
   return { id: claims.id, changes }
@@ -181,7 +181,8 @@ function usable(
   jti: string,
   revokedAt: number | undefined,
 ): Item<'secondary'> {
-  if (!item || !sameSecret(item.data.jti, jti) || item.data.revokedAt !== undefined) throw tokenRevokedError()
+  if (!item || !secretsEqual(item.data.jti, jti) || item.data.revokedAt !== undefined)
+    throw tokenRevokedError()
   if ((revokedAt ?? 0) > item.data.createdAt) throw tokenBeforeRevocationError()
   return item
 }

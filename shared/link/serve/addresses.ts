@@ -1,5 +1,5 @@
-import { partitions } from '../../storage/kinds.ts'
-import { memberAddresses } from '../../values/member-address.ts'
+import { itemPartitions } from '../../storage/kinds.ts'
+import { normaliseMemberAddresses } from '../../values/member-address.ts'
 import { type AdmittedLinkCall, type LinkServerPorts, ownAddressesOf } from './ports.ts'
 
 /**
@@ -12,8 +12,8 @@ export async function readOtherMemberAddresses(
   except?: string,
 ): Promise<string[]> {
   const [secondaries, members] = await Promise.all([
-    store.list(partitions('secondary')),
-    store.list(partitions('member')),
+    store.list(itemPartitions('secondary')),
+    store.list(itemPartitions('member')),
   ])
   const own = new Set(
     secondaries.filter(({ data }) => data.cluster === except).map(({ data }) => data.address),
@@ -22,7 +22,7 @@ export async function readOtherMemberAddresses(
     ...secondaries.map(({ data }) => data.address),
     ...members.flatMap(({ data }) => data.addresses),
   ]
-  const usable = memberAddresses(all, deployment)
+  const usable = normaliseMemberAddresses(all, deployment)
   return [...new Set(usable)].filter(one => !(except !== undefined && own.has(one)))
 }
 

@@ -3,7 +3,7 @@ import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
-import type { Method } from '../../wire/carry.ts'
+import type { LinkMethod } from '../../wire/carry.ts'
 import type { Envelope } from '../../wire/gen/link_pb.ts'
 import { isSecondaryOfCurrentEpoch } from '../admin/secondaries.ts'
 import { callerKnowsLineage, clockSkewOf, isLinkCallSignedBy } from '../envelope.ts'
@@ -37,7 +37,7 @@ export interface LinkCallFacts {
 }
 
 interface Asked {
-  method: Method
+  method: LinkMethod
   envelope: Envelope
   body: Uint8Array
 }
@@ -123,7 +123,7 @@ export function findLinkCallFault(asked: Asked, facts: LinkCallFacts): LinkRefus
 
 /** Returns the refusal because of the journal's state; undefined: the journal serves the call. */
 export function findJournalHeadFault(
-  method: Method,
+  method: LinkMethod,
   envelope: Envelope,
   record: ClusterRecord,
   head: JournalHead | undefined,

@@ -4,12 +4,12 @@ import { stepDownAsPrimary } from '../../journal/step-down.ts'
 import { headMoves } from '../../journal/transitions.ts'
 import type { Secondary, SetMembership } from '../../model/link.ts'
 import { wasPromotedRecently } from '../../model/operation.ts'
-import { replace } from '../../storage/changes.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { replaceItem } from '../../storage/changes.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
-import { memberAddresses } from '../../values/member-address.ts'
-import { CONFLICT, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { normaliseMemberAddresses } from '../../values/member-address.ts'
+import { CONFLICT_RESULT, ok } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import { readKnownSetMembers } from '../admin/known.ts'
 import { isLinkCallSignedBy } from '../envelope.ts'
 import { mergeMemberAddresses } from '../membership.ts'
@@ -102,8 +102,8 @@ async function readFenceFacts(
 ): Promise<FenceDecisionFacts> {
   const [[self], secondaries, holders] = await Promise.all([
     store.read([key('member', record.id)]),
-    store.list(partitions('secondary')),
-    store.list(partitions('holder')),
+    store.list(itemPartitions('secondary')),
+    store.list(itemPartitions('holder')),
   ])
   const issuer = self?.data.issuer
   const counts = ({ epoch }: Secondary): boolean => issuer === undefined || epoch > issuer.epoch
@@ -152,13 +152,18 @@ async function storeClaimant(
   { store, deployment }: LinkServerPorts,
 ): Promise<void> {
   const place = key('member', cluster)
-  const noted = await retry({ tries: STORE_TRIES }, async () => {
+  const noted = await retryOnConflict({ tries: STORE_TRIES }, async () => {
     const [before] = await store.read([place])
     const known: SetMembership = before?.data ?? { statements: [], addresses: [] }
-    const all = mergeMemberAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
+    const all = mergeMemberAddresses(
+      known.addresses,
+      normaliseMemberAddresses(addresses.slice(0, 1), deployment),
+    )
     const met: SetMembership = { ...known, addresses: all, key: signing, claimedEpoch: claimed, signers }
     if (claimed < (known.claimedEpoch ?? '') || isDeepStrictEqual(met, known)) return ok()
-    return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? CONFLICT : ok()
+    return (await store.commit([replaceItem(place, before, met)], call)) === 'conflict'
+      ? CONFLICT_RESULT
+      : ok()
   })
   if (!noted.ok) throw concurrentCallsError()
 }

@@ -1,7 +1,7 @@
 import { findDenseFrontier } from '../../journal/density.ts'
 import { refreshTreeHashes } from '../../journal/refresh.ts'
 import { wakePuller } from '../../journal/wake.ts'
-import type { Method } from '../../wire/carry.ts'
+import type { LinkMethod } from '../../wire/carry.ts'
 import type { MethodReply } from '../methods.ts'
 import { termNotYetAddedError } from '../refusals.ts'
 import { serveActivate } from './activate.ts'
@@ -17,7 +17,7 @@ import { serveItems, serveJournalEntries, serveTableScan, serveTreeHashes } from
  * @throws LinkRefused
  */
 export const linkMethodHandlers: {
-  readonly [M in Method]: (ports: LinkServerPorts, call: AdmittedMethodCall<M>) => Promise<MethodReply<M>>
+  readonly [M in LinkMethod]: (ports: LinkServerPorts, call: AdmittedMethodCall<M>) => Promise<MethodReply<M>>
 } = {
   Activate: serveActivate,
   Heartbeat: serveHeartbeat,

@@ -2,7 +2,7 @@ import type { JournalHead } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { stepDownAsPrimary } from '../../journal/step-down.ts'
 import { headMoves } from '../../journal/transitions.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import type { MethodReply } from '../methods.ts'
 import { concurrentCallsError, handedOverError, noLongerPrimaryError, otherEpochError } from '../refusals.ts'
 import { readMemberAddresses } from './addresses.ts'
@@ -23,7 +23,10 @@ export async function serveHandover(
   if (asked.epoch !== head.epoch) throw otherEpochError(head.epoch, asked.epoch)
   if (head.mode === 'closed') await nameSuccessor(ports.journal, head, successor)
   const { data } = call.secondary
-  const seen = replace(call.secondary, call.secondary, { ...data, lastCallTime: Number(call.envelope.time) })
+  const seen = replaceItem(call.secondary, call.secondary, {
+    ...data,
+    lastCallTime: Number(call.envelope.time),
+  })
   if ((await ports.store.commit([seen], call)) === 'conflict') throw concurrentCallsError()
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
   const end = await stepDownAsPrimary(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)

@@ -4,11 +4,11 @@ import type { Journal } from '../../journal/journal.ts'
 import { createNoopEntry } from '../../journal/journal-entry.ts'
 import { epochAt, type JournalPosition } from '../../journal/position.ts'
 import type { Secondary } from '../../model/link.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
-import { type AddressRules, memberAddress } from '../../values/member-address.ts'
+import { type AddressRules, normaliseMemberAddress } from '../../values/member-address.ts'
 import { clockSkewOf } from '../envelope.ts'
 import type { MethodQuestion, MethodReply } from '../methods.ts'
 import { concurrentCallsError, secondaryTooOldError } from '../refusals.ts'
@@ -47,7 +47,7 @@ export async function serveHeartbeat(
     call,
     canaryHeld,
   )
-  if ((await ports.store.commit([replace(call.secondary, call.secondary, updated)], call)) === 'conflict')
+  if ((await ports.store.commit([replaceItem(call.secondary, call.secondary, updated)], call)) === 'conflict')
     throw concurrentCallsError()
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
@@ -71,8 +71,8 @@ const dropBadAddresses = (
   rules: AddressRules,
 ): MethodQuestion<'Heartbeat'> => ({
   ...asked,
-  address: memberAddress(asked.address, rules) ?? '',
-  apiAddress: memberAddress(asked.apiAddress, rules) ?? '',
+  address: normaliseMemberAddress(asked.address, rules) ?? '',
+  apiAddress: normaliseMemberAddress(asked.apiAddress, rules) ?? '',
 })
 
 const withHeartbeat = (

@@ -2,7 +2,7 @@ import type { JournalHead } from '../../journal/head.ts'
 import { type ClusterRecord, linkAddressOf } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
-import type { Method } from '../../wire/carry.ts'
+import type { LinkMethod } from '../../wire/carry.ts'
 import type { Envelope } from '../../wire/gen/link_pb.ts'
 import type { MethodByCaller, MethodQuestion } from '../methods.ts'
 import type { LinkKeyPairs } from '../pair.ts'
@@ -35,7 +35,7 @@ export interface AdmittedLinkCall {
  * An admitted call with its question. For a method of secondaries, also with the secondary's item and the head of the
  * journal that answers.
  */
-export type AdmittedMethodCall<M extends Method> = AdmittedLinkCall & {
+export type AdmittedMethodCall<M extends LinkMethod> = AdmittedLinkCall & {
   question: MethodQuestion<M>
 } & (M extends MethodByCaller<'secondary'> ? { secondary: Item<'secondary'>; head: JournalHead } : unknown)
 

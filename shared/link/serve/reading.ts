@@ -6,8 +6,8 @@ import { compareLineages, isSameLineage } from '../../journal/position.ts'
 import { headMoves } from '../../journal/transitions.ts'
 import { liveTotalText, treePageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { CONFLICT, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { CONFLICT_RESULT, ok } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import { lineageChangingError, noPrimaryJournalError, unknownTreePageError } from '../refusals.ts'
 import type {
   EntriesAnswer,
@@ -65,11 +65,11 @@ async function noteDense(
   frontier: number,
 ): Promise<void> {
   let head: JournalHead | undefined = seen
-  await retry({ tries: NOTINGS }, async () => {
+  await retryOnConflict({ tries: NOTINGS }, async () => {
     if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return ok()
     if ((await journal.moveHead(headMoves.noteDense(head, frontier))) !== 'refused') return ok()
     head = await journal.head()
-    return CONFLICT
+    return CONFLICT_RESULT
   })
 }
 

@@ -3,7 +3,7 @@ import { countRefusal, logRefusalCounts, REFUSED_BY_LINK } from '../../journal/c
 import type { JournalHead } from '../../journal/head.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import type { Method } from '../../wire/carry.ts'
+import type { LinkMethod } from '../../wire/carry.ts'
 import type { Answer, Call } from '../../wire/gen/link_pb.ts'
 import { readRevocation } from '../admin/holders.ts'
 import { decryptOwnLinkKey } from '../admin/keys.ts'
@@ -35,7 +35,7 @@ const LONGEST_NAME = 128
 export function createLinkService(ports: LinkServerPorts): AnswerLinkCall {
   const keys = cacheOwnKeys(ports)
 
-  async function begin(method: Method, call: Call, reachedAt: string): Promise<Received> {
+  async function begin(method: LinkMethod, call: Call, reachedAt: string): Promise<Received> {
     const envelope = readCallEnvelope(call)
     if (!envelope || envelope.caller === '' || Buffer.byteLength(envelope.caller) > LONGEST_NAME)
       throw notALinkCallError()
@@ -94,7 +94,10 @@ async function answerAndCount(asked: Received, ports: LinkServerPorts): Promise<
   }
 }
 
-type Received = Omit<AdmittedLinkCall, 'pair' | 'set'> & { method: Method; pair: LinkKeyPairs | undefined }
+type Received = Omit<AdmittedLinkCall, 'pair' | 'set'> & {
+  method: LinkMethod
+  pair: LinkKeyPairs | undefined
+}
 
 async function answer(received: Received, ports: LinkServerPorts): Promise<Uint8Array> {
   const { method, body, record, secondary, now } = received
@@ -145,7 +148,7 @@ function throwIfRefused(fault: LinkRefused | undefined): void {
  * Converts an error to a refusal. An unexpected error becomes `unavailable`, and only texts of our own errors leave
  * the cluster.
  */
-function toRefusal(error: unknown, method: Method, { log }: LinkServerPorts): LinkRefused {
+function toRefusal(error: unknown, method: LinkMethod, { log }: LinkServerPorts): LinkRefused {
   if (error instanceof LinkRefused) {
     log.info('link', { method, code: error.code, refused: error.message }, { LinkRefusals: 1 })
     return error

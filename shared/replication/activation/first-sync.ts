@@ -1,23 +1,23 @@
 import { wakePuller } from '../../journal/wake.ts'
 import { isPermanentRefusal } from '../../link/source.ts'
-import { remove, replace } from '../../storage/changes.ts'
+import { removeItem, replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { admissionLostError, setChangedError } from '../operation/faults.ts'
 import {
-  AGAIN,
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
+  type OperationStepResult,
   readEndingOperation,
   readOperation,
-  type StepResult,
+  STEP_AGAIN,
+  STEP_DONE,
   withFailedOperation,
   withoutOperation,
 } from '../operation/run.ts'
-import { followOrPause } from '../secondary/follow.ts'
-import { newFollower } from '../secondary/follower.ts'
+import { followJournalOrPause } from '../secondary/follow.ts'
+import { createFollower } from '../secondary/follower.ts'
 import { writeActivationEvent } from './wipe.ts'
 
 const FIRST_SYNC_PAUSE_MS = 1000
@@ -27,42 +27,42 @@ const FIRST_SYNC_PAUSE_MS = 1000
  * continues.
  * @throws OperationFailed if the primary no longer admits this cluster
  */
-export async function runFirstSync(run: OperationRun, id: string): Promise<StepResult> {
+export async function runFirstSync(run: OperationRun, id: string): Promise<OperationStepResult> {
   const { ports, connect, deadline } = run
   const { record, operation } = await readOperation(run, id)
-  if (operation.data.status !== 'running') return DONE
+  if (operation.data.status !== 'running') return STEP_DONE
   if (record.data.treeId !== id) throw setChangedError()
-  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
-  if (!follower) return AGAIN
+  const follower = await createFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
+  if (!follower) return STEP_AGAIN
   while (follower.hasTime()) {
-    if ((await ports.journal.head())?.mode === 'applying') return DONE
-    await followOrPause(follower, {
+    if ((await ports.journal.head())?.mode === 'applying') return STEP_DONE
+    await followJournalOrPause(follower, {
       pause: FIRST_SYNC_PAUSE_MS,
       warning: 'the first sync was interrupted',
       failureOf: error => (isPermanentRefusal(error) ? admissionLostError(error) : undefined),
     })
   }
-  return AGAIN
+  return STEP_AGAIN
 }
 
 /** Ends the activation. From now on the puller follows the primary. */
-export async function endActivation(run: OperationRun, id: string): Promise<StepResult> {
+export async function endActivation(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readOperation(run, id)
   const { operation, record } = snapshot
-  if (operation.data.status !== 'running') return DONE
+  if (operation.data.status !== 'running') return STEP_DONE
   const [pending] = await run.ports.store.read([key('pending-link')])
   await writeActivationEvent(run, 'following', id, record.data)
-  const ended = await commitStep(
+  const ended = await commitOperationStep(
     run,
     [
-      moveToStep(snapshot, run.ports.clock.now(), { status: 'done', step: '' }),
-      replace(record, record, withoutOperation(record.data)),
-      ...(pending?.data.operation === id ? [remove(pending)] : []),
+      moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'done', step: '' }),
+      replaceItem(record, record, withoutOperation(record.data)),
+      ...(pending?.data.operation === id ? [removeItem(pending)] : []),
     ],
     snapshot,
   )
   // if this fails, the puller starts within a minute
-  if (ended === DONE) await wakePuller(run.ports, snapshot.cluster).catch(() => undefined)
+  if (ended === STEP_DONE) await wakePuller(run.ports, snapshot.cluster).catch(() => undefined)
   return ended
 }
 
@@ -74,17 +74,17 @@ export const giveUpActivation: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)
   const { operation, record } = snapshot
   const holds = record.data.operation === id
-  if (operation.data.status !== 'running' && !holds) return DONE
+  if (operation.data.status !== 'running' && !holds) return STEP_DONE
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
   const wiped = record.data.treeId === id
   const midway = wiped && record.data.mode === 'bootstrapping'
   const status = midway ? 'running' : 'failed'
-  const failed = moveToStep(snapshot, run.ports.clock.now(), { status, activation, fault })
+  const failed = moveOperationToStep(snapshot, run.ports.clock.now(), { status, activation, fault })
   // before the wipe nothing has changed; after it the puller continues the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
   const back =
-    holds && !midway ? [replace(record, record, { ...withFailedOperation(record.data, id), mode })] : []
+    holds && !midway ? [replaceItem(record, record, { ...withFailedOperation(record.data, id), mode })] : []
   const [pending] = await run.ports.store.read([key('pending-link')])
-  const forget = pending?.data.operation === id && !wiped ? [remove(pending)] : []
-  return commitStep(run, [failed, ...back, ...forget], snapshot)
+  const forget = pending?.data.operation === id && !wiped ? [removeItem(pending)] : []
+  return commitOperationStep(run, [failed, ...back, ...forget], snapshot)
 }

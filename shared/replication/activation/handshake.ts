@@ -8,7 +8,7 @@ import { generateLinkKeyPairs, type LinkKeyPairs, parseLinkKeyPairs } from '../.
 import { type ActivateAnswer, LinkRefused, LinkSilent } from '../../link/source.ts'
 import { deployedLinkAddress } from '../../model/cluster.ts'
 import type { PendingPrimaryLink } from '../../model/operation.ts'
-import { create, put } from '../../storage/changes.ts'
+import { createItem, putItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import {
@@ -18,19 +18,19 @@ import {
   tokenSetMismatchError,
 } from '../operation/faults.ts'
 import {
-  AGAIN,
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationRun,
   type OperationSnapshot,
   type OperationStep,
+  type OperationStepResult,
   readOperation,
-  type StepResult,
+  STEP_AGAIN,
+  STEP_DONE,
 } from '../operation/run.ts'
 
 /** Runs the handshake of a cluster that becomes a secondary. */
-export const handshake: OperationStep = (run, id) => redeemToken(run, id, 'close')
+export const runHandshake: OperationStep = (run, id) => redeemActivationToken(run, id, 'close')
 
 /**
  * Sends the activation token to the primary, and stores the primary's answer. If this fails, nothing else on this cluster
@@ -39,31 +39,31 @@ export const handshake: OperationStep = (run, id) => redeemToken(run, id, 'close
  * @param ofSet UUID of the DR set that the token must belong to
  * @throws OperationFailed
  */
-export async function redeemToken(
+export async function redeemActivationToken(
   run: OperationRun,
   id: string,
   next: string,
   ofSet?: string,
-): Promise<StepResult> {
+): Promise<OperationStepResult> {
   const before = await readOperation(run, id)
   const { ports } = run
   const pending = key('pending-link')
   const [kept] = await ports.store.read([pending])
-  if (kept?.data.operation === id) return DONE
-  const pair = await readOrCreateKeyPair(run, before)
-  if (!pair) return AGAIN
+  if (kept?.data.operation === id) return STEP_DONE
+  const pair = await readOrCreateLinkKeys(run, before)
+  if (!pair) return STEP_AGAIN
   const activation = await decryptActivation(run, before, parseLinkKeyPairs(pair))
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenSetMismatchError()
   const activated = await requestAdmission(run, before, activation, parseLinkKeyPairs(pair))
   const link = await buildPendingLink(run, before, { activation, activated, pair })
   // the call takes seconds, and createCommit need a fresh cluster record
   const snapshot = await readOperation(run, id)
-  if (snapshot.operation.data.status !== 'running') return DONE
+  if (snapshot.operation.data.status !== 'running') return STEP_DONE
   const { token: _, ...input } = snapshot.operation.data.activation ?? { primaryApiAddr: '' }
   const now = ports.clock.now()
-  return commitStep(
+  return commitOperationStep(
     run,
-    [put(pending, link), moveToStep(snapshot, now, { step: next, activation: input })],
+    [putItem(pending, link), moveOperationToStep(snapshot, now, { step: next, activation: input })],
     snapshot,
   )
 }
@@ -72,7 +72,7 @@ export async function redeemToken(
  * Returns the key pair that this cluster sends, as text: the pair made for a sealed token, or a new one. Returns undefined
  * if another run stored a pair at the same time.
  */
-export async function readOrCreateKeyPair(
+export async function readOrCreateLinkKeys(
   { ports }: OperationRun,
   { cluster }: OperationSnapshot,
 ): Promise<string | undefined> {
@@ -81,7 +81,7 @@ export async function readOrCreateKeyPair(
   if (made) return decryptPendingLinkKey(made.data.pair, ports.cipher)
   const text = generateLinkKeyPairs(ports.entropy.bytes)
   const pair = await ports.cipher.encrypt(place, 'pair', text)
-  const change = create(place, { pair, createdAt: ports.clock.now() })
+  const change = createItem(place, { pair, createdAt: ports.clock.now() })
   return (await ports.store.commit([change], cluster)) === 'done' ? text : undefined
 }
 

@@ -7,39 +7,43 @@ import { parseLinkKeyPairs } from '../../link/pair.ts'
 import { isPermanentRefusal } from '../../link/source.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { ActivationInput, PendingPrimaryLink } from '../../model/operation.ts'
-import { remove, replace } from '../../storage/changes.ts'
-import { renewableKeys } from '../../storage/encrypted-kinds.ts'
+import { removeItem, replaceItem } from '../../storage/changes.ts'
+import { renewableItemKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { printTime } from '../../values/time.ts'
+import { formatTime } from '../../values/time.ts'
 import { handshakeFailedError, roleChangeRunningError } from '../operation/faults.ts'
 import {
-  AGAIN,
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationRun,
   type OperationSnapshot,
+  type OperationStepResult,
   readOperation,
-  type StepResult,
+  STEP_AGAIN,
+  STEP_DONE,
 } from '../operation/run.ts'
-import { replaceKeyring } from '../secondary/follower.ts'
-import { CLOSING_S } from './closing.ts'
-import { readOrCreateKeyPair } from './handshake.ts'
+import { replaceFollowerKeyring } from '../secondary/follower.ts'
+import { CLOSING_WAIT_S } from './closing.ts'
+import { readOrCreateLinkKeys } from './handshake.ts'
 
 /**
  * Stops serving clients. No environment uses a cluster record for more than half a minute, so after that none of them
  * writes any more. Until the next step the activation can be undone.
  */
-export async function stopServing(run: OperationRun, id: string): Promise<StepResult> {
+export async function stopServing(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readOperation(run, id)
   const { record } = snapshot
-  if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? DONE : notOurs()
+  if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? STEP_DONE : notOurs()
   if (record.data.operation !== id) return notOurs()
   const now = run.ports.clock.now()
   const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping' }
-  const next = { step: 'wipe', waitsUntil: now + CLOSING_S * 1000 }
-  return commitStep(run, [replace(record, record, closed), moveToStep(snapshot, now, next)], snapshot)
+  const next = { step: 'wipe', waitsUntil: now + CLOSING_WAIT_S * 1000 }
+  return commitOperationStep(
+    run,
+    [replaceItem(record, record, closed), moveOperationToStep(snapshot, now, next)],
+    snapshot,
+  )
 }
 
 const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.treeId === id
@@ -53,26 +57,26 @@ const notOurs = (): never => {
  * that are not in the new tree. Each deletion is conditional on the item's content, so a late one cannot delete an item
  * that the sync has fetched.
  */
-export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
+export async function wipeClusterData(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readOperation(run, id)
   const { data: record } = snapshot.record
-  if (record.mode === 'secondary' && record.treeId === id) return DONE
+  if (record.mode === 'secondary' && record.treeId === id) return STEP_DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
   if (record.treeId !== id) return adoptSetKeys(run, snapshot, id)
   // the head is read before the record: if the record has changed by then, this head must not be replaced
   const head = await run.ports.journal.head()
   const again = await readOperation(run, id)
-  if (again.record.data.mode !== 'bootstrapping') return AGAIN
-  if (!(await emptyHead(run, head, id))) return AGAIN
-  if (!(await deleteOthers(run, id))) return AGAIN
+  if (again.record.data.mode !== 'bootstrapping') return STEP_AGAIN
+  if (!(await emptyHead(run, head, id))) return STEP_AGAIN
+  if (!(await deleteOthers(run, id))) return STEP_AGAIN
   const now = run.ports.clock.now()
   const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary' }
   await writeActivationEvent(run, 'wiped', id, record)
-  return commitStep(
+  return commitOperationStep(
     run,
     [
-      replace(again.record, again.record, secondary),
-      moveToStep(again, now, { step: 'sync' }),
+      replaceItem(again.record, again.record, secondary),
+      moveOperationToStep(again, now, { step: 'sync' }),
       // no clients were served since the step `close`
       makeRoleEventChange(
         { from: { ...secondary, mode: 'disabled' }, to: secondary, position: '', operation: id, lost: 0 },
@@ -84,7 +88,11 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
 }
 
 /** Stores the set, its keyring and the link in the cluster record. From here on the activation cannot be undone. */
-async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: string): Promise<StepResult> {
+async function adoptSetKeys(
+  run: OperationRun,
+  before: OperationSnapshot,
+  id: string,
+): Promise<OperationStepResult> {
   const { ports } = run
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
@@ -92,30 +100,30 @@ async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: st
   await checkStillAdmitted(run, before, link)
   // the call takes seconds, and commits need a fresh cluster record
   const snapshot = await readOperation(run, id)
-  if (snapshot.record.data.mode !== 'bootstrapping' || snapshot.record.data.treeId === id) return AGAIN
+  if (snapshot.record.data.mode !== 'bootstrapping' || snapshot.record.data.treeId === id) return STEP_AGAIN
   const [own] = await ports.store.read([key('keyring')])
   const changed: Partial<ClusterRecord> = {
-    ...linkRecordFields(link, id, snapshot.operation.data.activation),
+    ...buildLinkRecordFields(link, id, snapshot.operation.data.activation),
     treeId: id,
     homeTable: ports.deployment.home,
   }
   await writeActivationEvent(run, 'activated', id, { ...snapshot.record.data, ...changed })
-  await commitStep(
+  await commitOperationStep(
     run,
     [
       // the cluster's own terms are deleted, so fields that they encrypted can no longer be decrypted
-      ...replaceKeyring(snapshot.record, own, link.keyring, changed),
+      ...replaceFollowerKeyring(snapshot.record, own, link.keyring, changed),
       ...(await makeAdmissionChanges(ports.store, snapshot.record.data.id, undefined, {
         ...link,
         addresses: [...link.primaryAddrs, ...link.memberAddresses],
       })),
       // their keyring is deleted; a cluster that becomes primary makes a new key for tokens
-      ...renewableKeys.map(one => remove(one)),
-      moveToStep(snapshot, ports.clock.now(), { step: 'wipe' }),
+      ...renewableItemKeys.map(one => removeItem(one)),
+      moveOperationToStep(snapshot, ports.clock.now(), { step: 'wipe' }),
     ],
     snapshot,
   )
-  return AGAIN
+  return STEP_AGAIN
 }
 
 /** Milliseconds to wait for the primary before the wipe. */
@@ -131,7 +139,7 @@ async function checkStillAdmitted(
   snapshot: OperationSnapshot,
   { set, secondaryId, primaryAddrs, primaryKey: otherKey }: PendingPrimaryLink,
 ): Promise<void> {
-  const pair = await readOrCreateKeyPair(run, snapshot)
+  const pair = await readOrCreateLinkKeys(run, snapshot)
   if (!pair) return
   const { ca } = snapshot.operation.data.activation ?? {}
   const until = run.ports.clock.now() + WIPE_ASK_TIMEOUT_MS
@@ -153,7 +161,7 @@ async function checkStillAdmitted(
  * Returns the fields of the cluster record that come from the primary's answer, except the keyring.
  * @param name of the link, which is the operation's id
  */
-export const linkRecordFields = (
+export const buildLinkRecordFields = (
   { set, secondaryId, primaryAddr, primaryAddrs, primaryKey, ownKey }: PendingPrimaryLink,
   name: string,
   { ca, address: observedAddr }: Partial<ActivationInput> = {},
@@ -200,6 +208,6 @@ export async function writeActivationEvent(
   operation: string,
   { id, set }: ClusterRecord,
 ): Promise<void> {
-  const time = printTime(ports.clock.now())
+  const time = formatTime(ports.clock.now())
   await ports.audit.write({ audit: 'replication', time, event, operation, cluster: id, set })
 }

@@ -10,7 +10,7 @@ import {
   readStoredLeafInTree,
   type TreeBucket,
 } from '../../journal/tree.ts'
-import { specOf } from '../../storage/kinds.ts'
+import { itemKindSpec } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
 /** A change and its commit time in epoch milliseconds. */
@@ -20,7 +20,7 @@ export type DatedChange = EntryChange & { readonly at: number }
  * The changes that one journal entry, or several consecutive ones, make in one bucket. They are applied together or not at
  * all, because the bucket's mark records whether they were applied.
  */
-export interface Piece {
+export interface BucketChanges {
   /** position text of the (last) journal entry */
   readonly pos: string
   readonly seq: number
@@ -46,25 +46,25 @@ export interface ApplySettings {
 }
 
 /** The condition under which a transaction writes an item. */
-export type Expectation = 'absent' | { readonly rev: string } | { readonly leaf: string }
+export type ItemExpectation = 'absent' | { readonly rev: string } | { readonly leaf: string }
 
 /** The effect of a transaction on an item: `put` stores it, or deletes it if null. Without `put` it only checks the condition. */
-export interface ItemStep {
+export interface ItemWriteStep {
   readonly key: ItemPlace
   readonly put?: StoredItem | null
-  readonly if: Expectation
+  readonly if: ItemExpectation
 }
 
 /** A transaction or a part of one: items, and the bucket that sums their hashes. */
-export interface Steps {
-  readonly items: readonly ItemStep[]
+export interface BucketWrite {
+  readonly items: readonly ItemWriteStep[]
   readonly bucket: BucketDelta
   /** the bucket's next mark; the transaction requires the stored mark to be lower */
   readonly mark: string
 }
 
 /** The items and the bucket mark that are stored where a piece writes. */
-export interface StoredState {
+export interface StoredBucketState {
   readonly items: readonly (StoredItem | undefined)[]
   /** mark of the bucket; empty if there is no bucket yet */
   readonly mark: string
@@ -74,16 +74,16 @@ export interface StoredState {
  * The decision about a piece: `applied` (nothing to do), `write`, or `mismatch` (items are not as the journal entries
  * expect).
  */
-export type Judgement =
+export type ApplyJudgement =
   | { readonly kind: 'applied' }
-  | { readonly kind: 'write'; readonly steps: Steps }
+  | { readonly kind: 'write'; readonly steps: BucketWrite }
   | { readonly kind: 'mismatch'; readonly places: readonly ItemPlace[] }
 
 /** Returns only the key of an item or a change. */
-export const pickPlace = ({ kind, pk, sk }: ItemPlace): ItemPlace => ({ kind, pk, sk })
+export const pickItemPlace = ({ kind, pk, sk }: ItemPlace): ItemPlace => ({ kind, pk, sk })
 
 /** Returns the writes of a piece under the assumption that all items are as its journal entry expects. This needs no read. */
-export function planAsExpected(piece: Piece, setting: ApplySettings): Steps {
+export function planBucketWrite(piece: BucketChanges, setting: ApplySettings): BucketWrite {
   const items = piece.changes.map(change =>
     step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
   )
@@ -94,25 +94,29 @@ export function planAsExpected(piece: Piece, setting: ApplySettings): Steps {
  * Decides what a piece writes, given the stored items. The read may be outdated, so the transaction expects every item as
  * it was read, including those that it does not change.
  */
-export function judgePiece(piece: Piece, found: StoredState, setting: ApplySettings): Judgement {
+export function judgeBucketChanges(
+  piece: BucketChanges,
+  found: StoredBucketState,
+  setting: ApplySettings,
+): ApplyJudgement {
   if (found.mark >= bucketMarkText(setting.incarnation, piece.pos)) return { kind: 'applied' }
   const syncing = piece.seq <= setting.replayUntil
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
     ? []
     : seen.filter(({ change, own }) => !isTolerated(change, setting) && !isExpected(change, own, setting.now))
-  if (wrong.length > 0) return { kind: 'mismatch', places: wrong.map(({ change }) => pickPlace(change)) }
+  if (wrong.length > 0) return { kind: 'mismatch', places: wrong.map(({ change }) => pickItemPlace(change)) }
   const stays = ({ change, own }: (typeof seen)[number]) => syncing && isAhead(change, own, piece.pos)
   const items = seen.map(one =>
     stays(one)
-      ? { key: pickPlace(one.change), if: expectUnchanged(one.own) }
+      ? { key: pickItemPlace(one.change), if: expectUnchanged(one.own) }
       : step(one.change, setting.treeId, expectUnchanged(one.own)),
   )
   const leaves = seen
     .filter(one => !stays(one))
     .map(
       ({ change, own }): ItemLeafChange => ({
-        ...pickPlace(change),
+        ...pickItemPlace(change),
         prev: own ? readStoredLeafInTree(own, setting.treeId) : null,
         next: change.next,
       }),
@@ -132,26 +136,26 @@ const isAhead = ({ item }: EntryChange, own: StoredItem | undefined, pos: string
  * exist here, because DynamoDB deletes expired items on each cluster at another time. In both cases it had expired.
  */
 function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined, now: number): boolean {
-  const dies = specOf(kind).expiry === 'dies'
+  const dies = itemKindSpec(kind).expiry === 'dies'
   if (own && prev) return own.leaf === prev.leaf
   if (own) return dies && own.expires !== undefined && own.expires * 1000 <= at
   return !prev || (dies && prev.gen !== null && ttlOfGeneration(prev.gen) <= now)
 }
 
-const expectUnchanged = (own: StoredItem | undefined): Expectation => (own ? { rev: own.rev } : 'absent')
+const expectUnchanged = (own: StoredItem | undefined): ItemExpectation => (own ? { rev: own.rev } : 'absent')
 
-const step = (change: EntryChange, treeId: string, found: Expectation): ItemStep => ({
-  key: pickPlace(change),
+const step = (change: EntryChange, treeId: string, found: ItemExpectation): ItemWriteStep => ({
+  key: pickItemPlace(change),
   put: change.item && addTreeBucket(change.item, treeId),
   if: found,
 })
 
 function steps(
-  { bucket, pos }: Piece,
+  { bucket, pos }: BucketChanges,
   { treeId, incarnation, now }: ApplySettings,
-  items: readonly ItemStep[],
+  items: readonly ItemWriteStep[],
   leaves: readonly ItemLeafChange[],
-): Steps {
+): BucketWrite {
   const [delta = { kind: 'bucket' as const, bucket, sums: new Map() }] = computeBucketDeltas(
     treeId,
     leaves,

@@ -9,26 +9,26 @@ import { bucketMarkText, positionText } from '../../journal/position.ts'
 import { treeBucketOf, treeBucketText } from '../../journal/tree.ts'
 import type { Clock, Entropy } from '../../ports.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
-import { CONFLICT, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { CONFLICT_RESULT, ok } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import {
+  type ApplyJudgement,
   type ApplySettings,
+  type BucketChanges,
+  type BucketWrite,
   type DatedChange,
-  type ItemStep,
-  type Judgement,
-  judgePiece,
-  type Piece,
-  planAsExpected,
-  type Steps,
-  type StoredState,
+  type ItemWriteStep,
+  judgeBucketChanges,
+  planBucketWrite,
+  type StoredBucketState,
 } from './judge.ts'
 
 /** The storage of this cluster as the applier uses it. */
-export interface Target {
+export interface ApplyTarget {
   /** reads the stored state for pieces, in their order */
-  find(pieces: readonly Piece[]): Promise<StoredState[]>
+  find(pieces: readonly BucketChanges[]): Promise<StoredBucketState[]>
   /** runs one transaction; after `conflict` it is unknown whether the write would succeed */
-  write(steps: readonly Steps[]): Promise<'done' | 'refused' | 'conflict'>
+  write(steps: readonly BucketWrite[]): Promise<'done' | 'refused' | 'conflict'>
   /** waits before another try */
   pause(tries: number): Promise<void>
 }
@@ -37,7 +37,7 @@ export interface Target {
  * The result of applying a window. `busy`: other writers conflicted. `mismatch`: items that are not as the journal entries
  * expect.
  */
-export type Applied = { readonly busy: boolean; readonly mismatch: readonly ItemPlace[] }
+export type AppliedWindow = { readonly busy: boolean; readonly mismatch: readonly ItemPlace[] }
 
 const WORKERS = 8
 /** All tries together take some seconds. By then a hanging transaction is decided, and its result is visible. */
@@ -47,12 +47,12 @@ const APPLY_TRIES = 16
  * Applies the journal entries of a window. It may run any number of times, also concurrently and in processes that were
  * frozen meanwhile, because marks record what is applied and reject outdated writes.
  */
-export async function applyWindow(
+export async function applyEntryWindow(
   entries: readonly JournalEntry[],
   setting: ApplySettings,
-  target: Target,
-): Promise<Applied> {
-  let components = splitIntoComponents(setting.treeId, entries).map(component =>
+  target: ApplyTarget,
+): Promise<AppliedWindow> {
+  let components = splitEntriesIntoComponents(setting.treeId, entries).map(component =>
     splitIntoRuns(component, setting.replayUntil),
   )
   const mismatch: ItemPlace[] = []
@@ -62,7 +62,7 @@ export async function applyWindow(
     const runs = components.flatMap(component => component.slice(round, round + 1))
     const stuck = new Set<Component>()
     await mapInParallel(
-      packComponents(runs, WORKERS),
+      packEntryComponents(runs, WORKERS),
       async pack => {
         for (const { run, wrong } of await applyPack(pack, setting, target)) {
           stuck.add(run)
@@ -88,16 +88,16 @@ interface UnappliedRun {
 async function applyPack(
   pack: readonly Component[],
   setting: ApplySettings,
-  target: Target,
+  target: ApplyTarget,
 ): Promise<UnappliedRun[]> {
   if (pack.every(run => run.every(piece => piece.seq > setting.replayUntil))) {
-    const written = await target.write(pack.map(run => planAsExpected(mergePieces(run), setting)))
+    const written = await target.write(pack.map(run => planBucketWrite(mergePieces(run), setting)))
     if (written === 'done') return []
   }
   let left: UnappliedRun[] = pack.map(run => ({ run, wrong: [] }))
-  await retry({ tries: APPLY_TRIES, pause: target.pause }, async () => {
+  await retryOnConflict({ tries: APPLY_TRIES, pause: target.pause }, async () => {
     left = await tryOnce(left, setting, target)
-    return left.length > 0 ? CONFLICT : ok()
+    return left.length > 0 ? CONFLICT_RESULT : ok()
   })
   return left
 }
@@ -105,7 +105,7 @@ async function applyPack(
 async function tryOnce(
   left: readonly UnappliedRun[],
   setting: ApplySettings,
-  target: Target,
+  target: ApplyTarget,
 ): Promise<UnappliedRun[]> {
   const wholes = left.map(({ run }) => mergePieces(run))
   const found = await target.find(wholes)
@@ -128,14 +128,14 @@ async function tryOnce(
 function judgeRemaining(
   run: Component,
   changes: readonly DatedChange[],
-  { items, mark }: StoredState = { items: [], mark: '' },
+  { items, mark }: StoredBucketState = { items: [], mark: '' },
   setting: ApplySettings,
-): Judgement {
+): ApplyJudgement {
   const rest = run.filter(({ pos }) => bucketMarkText(setting.incarnation, pos) > mark)
   if (rest.length === 0) return { kind: 'applied' }
   const own = new Map(changes.map((change, index) => [itemPlaceText(change), items[index]]))
   const whole = mergePieces(rest)
-  return judgePiece(
+  return judgeBucketChanges(
     whole,
     { items: whole.changes.map(change => own.get(itemPlaceText(change))), mark },
     setting,
@@ -143,7 +143,7 @@ function judgeRemaining(
 }
 
 /** The ports of this cluster that following uses. */
-export interface OwnPorts {
+export interface FollowingPorts {
   journal: Journal
   clock: Clock
   entropy: Pick<Entropy, 'bytes' | 'uuid'>
@@ -153,7 +153,7 @@ const LONGEST_PAUSE = 1000
 
 /** Waits before another try. The pause doubles with each try, and is random so that runs do not retry at the same time. */
 export const pauseBeforeRetry = (
-  { clock, entropy }: Pick<OwnPorts, 'clock' | 'entropy'>,
+  { clock, entropy }: Pick<FollowingPorts, 'clock' | 'entropy'>,
   tries: number,
 ): Promise<void> => {
   const most = Math.min(LONGEST_PAUSE, 20 * 2 ** tries)
@@ -161,14 +161,14 @@ export const pauseBeforeRetry = (
 }
 
 /** Returns the applier's view of the journal's tables. */
-export const targetOf = (own: OwnPorts): Target => ({
+export const createApplyTarget = (own: FollowingPorts): ApplyTarget => ({
   find: async pieces => {
     const [items, buckets] = await Promise.all([
       own.journal.readRaw(pieces.flatMap(({ changes }) => changes)),
       own.journal.buckets(pieces.map(({ bucket }) => bucket)),
     ])
     let at = 0
-    return pieces.map(({ changes }: Piece, index) => {
+    return pieces.map(({ changes }: BucketChanges, index) => {
       const some = items.slice(at, at + changes.length)
       at += changes.length
       return { items: some, mark: buckets[index]?.mark ?? '' }
@@ -181,16 +181,16 @@ export const targetOf = (own: OwnPorts): Target => ({
   pause: tries => pauseBeforeRetry(own, tries),
 })
 
-const elementsOf = ({ items, bucket, mark }: Steps): TransactionElement[] => [
+const elementsOf = ({ items, bucket, mark }: BucketWrite): TransactionElement[] => [
   ...items.map(elementOf),
   { kind: 'bucket', bucket: bucket.bucket, sums: bucket.sums, mark },
 ]
 
-const elementOf = ({ key, put, if: found }: ItemStep): TransactionElement =>
+const elementOf = ({ key, put, if: found }: ItemWriteStep): TransactionElement =>
   put === undefined ? { kind: 'check', check: key, if: found } : { kind: 'item', item: key, put, if: found }
 
 /** Pieces that write to the same bucket, in journal order. */
-type Component = readonly Piece[]
+type Component = readonly BucketChanges[]
 
 /**
  * Splits the journal entries of a window into components that share neither items nor buckets, so that they can be applied
@@ -199,8 +199,8 @@ type Component = readonly Piece[]
  * @param treeId id of this cluster's tree
  * @param entries in journal order
  */
-export function splitIntoComponents(treeId: string, entries: readonly JournalEntry[]): Component[] {
-  const components = new Map<string, Piece[]>()
+export function splitEntriesIntoComponents(treeId: string, entries: readonly JournalEntry[]): Component[] {
+  const components = new Map<string, BucketChanges[]>()
   for (const entry of entries)
     for (const piece of splitIntoPieces(treeId, entry)) {
       const place = treeBucketText(piece.bucket)
@@ -211,7 +211,7 @@ export function splitIntoComponents(treeId: string, entries: readonly JournalEnt
   return [...components.values()]
 }
 
-function splitIntoPieces(treeId: string, entry: JournalEntry): Piece[] {
+function splitIntoPieces(treeId: string, entry: JournalEntry): BucketChanges[] {
   const { seq, at } = entry
   const pos = positionText(entry)
   const byBucket = Map.groupBy(entry.body, ({ kind, pk, sk }) =>
@@ -233,7 +233,7 @@ function splitIntoPieces(treeId: string, entry: JournalEntry): Piece[] {
  *
  * @param pieces in journal order, at least one
  */
-function mergePieces(pieces: Component): Piece {
+function mergePieces(pieces: Component): BucketChanges {
   const last = pieces.at(-1)
   if (!last) throw new Error('there is nothing to merge')
   if (pieces.length === 1) return last
@@ -251,7 +251,7 @@ function mergePieces(pieces: Component): Piece {
  * @param until pieces up to this position are judged by other rules than later ones, so a run has only one kind
  */
 function splitIntoRuns(component: Component, until: number): Component[] {
-  const runs: Piece[][] = []
+  const runs: BucketChanges[][] = []
   let [items, bytes] = [new Set<string>(), 0]
   for (const piece of component) {
     const last = runs.at(-1)
@@ -276,13 +276,13 @@ const ELEMENTS = 98
 const BYTES = 2 ** 21
 
 /** Returns the number of transaction elements of a piece: its items and its bucket. */
-const elementCount = ({ changes }: Piece): number => changes.length + 1
+const elementCount = ({ changes }: BucketChanges): number => changes.length + 1
 
 /**
  * Groups independent runs into transactions, so that all workers have something to do.
  * @returns groups that contain each run once, in the given order
  */
-export function packComponents(ready: readonly Component[], workers: number): Component[][] {
+export function packEntryComponents(ready: readonly Component[], workers: number): Component[][] {
   const most = Math.max(1, Math.ceil(ready.length / workers))
   const groups: Component[][] = []
   let [elements, bytes] = [0, 0]

@@ -11,12 +11,12 @@ import {
   treeBucketOf,
   treeBucketText,
 } from '../../journal/tree.ts'
-import { kinds, specOf } from '../../storage/kinds.ts'
+import { itemKindSpec, itemKinds } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
 /** Reports whether the tree contains items of this kind. */
-export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
-  Object.hasOwn(kinds, kind) && specOf(kind).table === 'data'
+export const isTreeItem = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
+  Object.hasOwn(itemKinds, kind) && itemKindSpec(kind).table === 'data'
 
 /** Returns the leaf that an item's content requires; undefined if the item has no place in this tree. */
 export function computeLeaf(item: StoredItem, treeId: string): TreeLeaf | undefined {
@@ -30,7 +30,7 @@ export function computeLeaf(item: StoredItem, treeId: string): TreeLeaf | undefi
  * Reports whether the leaf or the bucket that an item stores is wrong. The next change of such an item would make the sums
  * wrong.
  */
-export const isMisplaced = (item: StoredItem, treeId: string): boolean =>
+export const isMisplacedInTree = (item: StoredItem, treeId: string): boolean =>
   computeLeaf(item, treeId)?.leaf !== item.leaf || item.leaf === undefined
 
 /** A bucket and its items, read while neither its mark nor its sums changed. */
@@ -44,7 +44,7 @@ export interface BucketFacts {
   readonly now: number
 }
 
-export interface BucketVerdict {
+export interface BucketCheckResult {
   /** difference between bucket and items as text, equal for equal faults; empty if there is none */
   readonly difference: string
   /** sums computed from the items' content */
@@ -53,17 +53,17 @@ export interface BucketVerdict {
 }
 
 /** Judges a bucket by the content of its items. Ignores their attribute `leaf`. */
-export function judgeBucket({ treeId, bucket, stored, items, now }: BucketFacts): BucketVerdict {
+export function checkBucketSums({ treeId, bucket, stored, items, now }: BucketFacts): BucketCheckResult {
   const name = treeBucketText(bucket)
   const own = items.filter(
-    one => isOfTree(one) && treeBucketText(treeBucketOf(treeId, one.kind, one.pk, one.sk)) === name,
+    one => isTreeItem(one) && treeBucketText(treeBucketOf(treeId, one.kind, one.pk, one.sk)) === name,
   )
   const changes = own.map(({ kind, pk, sk, ...rest }) => {
     const next = computeLeaf({ kind, pk, sk, ...rest }, treeId) ?? null
     return { kind, pk, sk, prev: null, next }
   })
   const sums = selectLiveSums(computeBucketDeltas(treeId, changes, now)[0]?.sums ?? new Map(), now)
-  const misplaced = own.filter(item => isMisplaced(item, treeId))
+  const misplaced = own.filter(item => isMisplacedInTree(item, treeId))
   const names = misplaced.map(({ pk, sk, rev }) => JSON.stringify([pk, sk, rev])).sort()
   const difference = [...differing(sums, selectLiveSums(stored?.sums ?? new Map(), now)), ...names].join()
   return { difference, sums, misplaced }

@@ -1,26 +1,26 @@
 import { alarmingTexts } from '../../api/alarming.ts'
 import type { TreeCheck } from '../../model/tree-work.ts'
-import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
+import { type OperationRun, type OperationStepResult, STEP_DONE } from '../operation/run.ts'
 import { findTreeFaults } from './examine.ts'
-import { isCorrupt, type TreeFault, toFindings } from './findings.ts'
-import { checkTime, endTreeWork, failAsBusy, readTreeOperation } from './tree-run.ts'
-import { viewTree } from './view.ts'
+import { areFindingsCorrupt, type TreeFault, toTreeFindings } from './findings.ts'
+import { checkRunTimeLeft, endTreeOperation, readTreeOperation, rethrowAsTreeBusy } from './tree-run.ts'
+import { beginTreeView } from './view.ts'
 
 /**
  * Checks this cluster's tree level by level, and stores the faults. It repairs nothing, so an interrupted check starts from
  * the beginning.
  */
-export async function checkTree(run: OperationRun, id: string): Promise<StepResult> {
+export async function checkTree(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readTreeOperation(run, id)
-  if (!snapshot) return DONE
+  if (!snapshot) return STEP_DONE
   const { ports } = run
-  const { view, faults } = await failAsBusy(async () => {
-    const view = await viewTree(ports, snapshot.treeId)
-    return { view, faults: await findTreeFaults(view, async () => checkTime(run)) }
+  const { view, faults } = await rethrowAsTreeBusy(async () => {
+    const view = await beginTreeView(ports, snapshot.treeId)
+    return { view, faults: await findTreeFaults(view, async () => checkRunTimeLeft(run)) }
   })
   const hashOf = (of: 'replicated' | 'local'): string => view.hashes.roots.get(of)?.hash ?? ''
-  const findings = toFindings(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
-  const corrupted = isCorrupt(findings)
+  const findings = toTreeFindings(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
+  const corrupted = areFindingsCorrupt(findings)
   if (corrupted)
     ports.log.error(alarmingTexts.tree, {
       operation: id,
@@ -34,7 +34,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
     corrupted,
     checkedAt: ports.clock.now(),
   }
-  return endTreeWork(run, id, { check })
+  return endTreeOperation(run, id, { check })
 }
 
 const counts = (faults: readonly TreeFault[]): Record<TreeFault['level'], number> => {

@@ -8,12 +8,12 @@ import {
   OperationFailed,
   syncRunningError,
 } from '../operation/faults.ts'
-import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
-import { nameItems } from '../secondary/diverging.ts'
-import { newFollower } from '../secondary/follower.ts'
-import { findDifferences } from '../sync/compare.ts'
+import { type OperationRun, type OperationStepResult, STEP_DONE } from '../operation/run.ts'
+import { formatItemNames } from '../secondary/diverging.ts'
+import { createFollower } from '../secondary/follower.ts'
+import { findSourceDifferences } from '../sync/compare.ts'
 import { requestSync } from '../sync/sync.ts'
-import { checkTime, endTreeWork, readTreeOperation, type TreeOperation } from './tree-run.ts'
+import { checkRunTimeLeft, endTreeOperation, readTreeOperation, type TreeOperation } from './tree-run.ts'
 
 /** Keys that fit into an operation item and a log line. The report has all of them. */
 const NAMED = 20
@@ -23,9 +23,9 @@ const LONGEST_NAME = 200
  * Runs the last step of a reindex. With `diff`, a secondary compares its items with its primary's; the next sync then
  * fetches those that differ.
  */
-export async function compareTrees(run: OperationRun, id: string): Promise<StepResult> {
+export async function compareTrees(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readTreeOperation(run, id)
-  if (!snapshot) return DONE
+  if (!snapshot) return STEP_DONE
   const { diff } = snapshot.operation.data.reindex ?? {}
   const differences = diff ? await fetchDifferences(run, id, snapshot) : undefined
   const reindex: Partial<TreeReindex> = {
@@ -33,7 +33,7 @@ export async function compareTrees(run: OperationRun, id: string): Promise<StepR
     finishedAt: run.ports.clock.now(),
     ...(differences ? { differences } : {}),
   }
-  return endTreeWork(run, id, { reindex, check: await noteRepaired(run, snapshot) })
+  return endTreeOperation(run, id, { reindex, check: await noteRepaired(run, snapshot) })
 }
 
 /** Returns the change that removes the findings of an earlier check. */
@@ -48,19 +48,19 @@ async function fetchDifferences(
   { treeId, cluster }: TreeOperation,
 ): Promise<TreeReindex['differences']> {
   const { ports, connect, deadline } = run
-  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
+  const follower = await createFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   const { link } = follower ?? {}
   if (!link) throw noPrimaryToCompareError()
   const now = Math.floor(ports.clock.now() / 1000)
-  const progress = async () => checkTime(run)
+  const progress = async () => checkRunTimeLeft(run)
   const comparing = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
   // commits from now on must have arrived here before they can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
-  const places = await findDifferences(comparing).catch((cause: unknown) => {
+  const places = await findSourceDifferences(comparing).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause
     throw comparisonFailedError(cause)
   })
-  const names = nameItems(places, NAMED).map(name => name.slice(0, LONGEST_NAME))
+  const names = formatItemNames(places, NAMED).map(name => name.slice(0, LONGEST_NAME))
   if (places.length > 0) {
     ports.log.error(alarmingTexts.items, {
       operation: id,

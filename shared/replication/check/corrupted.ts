@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { divergingOf, isGivenUp } from '../secondary/diverging.ts'
+import { divergingKeysOf, isDivergingKeyGivenUp } from '../secondary/diverging.ts'
 
 /**
  * Reports whether the last check found the tree corrupted. On a secondary also reports whether items keep differing from
@@ -14,4 +14,5 @@ export const isTreeCorrupted = (
   diverging: Pick<Item<'diverging'>, 'data'> | undefined,
 ): boolean =>
   (check !== undefined && check.data.treeId === treeId && check.data.corrupted) ||
-  (mode === 'secondary' && divergingOf(diverging, { treeId, link: link?.name }).some(isGivenUp))
+  (mode === 'secondary' &&
+    divergingKeysOf(diverging, { treeId, link: link?.name }).some(isDivergingKeyGivenUp))

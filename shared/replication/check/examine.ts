@@ -8,10 +8,10 @@ import { hashTreeRoot, hashWholeTreeRoot, treePageNames } from '../../journal/tr
 import type { Clock } from '../../ports.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
-import { type BucketFacts, type BucketVerdict, judgeBucket } from './bucket.ts'
+import { type BucketCheckResult, type BucketFacts, checkBucketSums } from './bucket.ts'
 import type { TreeFault } from './findings.ts'
-import { addToTally, findMisplaced, findSuspectBuckets } from './tally.ts'
-import { refreshView, type TreeView } from './view.ts'
+import { addToTally, findMisplacedItems, findSuspectBuckets } from './tally.ts'
+import { type CheckedTreeView, refreshTreeView } from './view.ts'
 
 const SEGMENTS = 4
 
@@ -19,8 +19,8 @@ const SEGMENTS = 4
  * Reads all items, and adds them to the tally.
  * @param progress is called with the number of items read; may throw to stop
  */
-export async function countAll(
-  { journal, tally }: TreeView,
+export async function tallyAllItems(
+  { journal, tally }: CheckedTreeView,
   progress: (seen: number) => Promise<void>,
 ): Promise<void> {
   const segment = async (index: number): Promise<void> => {
@@ -40,10 +40,10 @@ export async function countAll(
  * @param progress is called with the number of pages read
  */
 export async function findTreeSuspects(
-  view: TreeView,
+  view: CheckedTreeView,
   progress: (pages: number) => Promise<void>,
 ): Promise<TreeFault[]> {
-  await refreshView(view)
+  await refreshTreeView(view)
   let done = 0
   const found = await mapInParallel(allTreePages, async place => {
     const buckets = await view.journal.page(treePagePk(view.treeId, place))
@@ -59,44 +59,51 @@ export async function findTreeSuspects(
 }
 
 /** Returns the faults that stay the same when they are examined again. */
-export const confirmFaults = (view: TreeView, suspects: readonly TreeFault[]): Promise<TreeFault[]> =>
-  findLasting(
+export const confirmTreeFaults = (
+  view: CheckedTreeView,
+  suspects: readonly TreeFault[],
+): Promise<TreeFault[]> =>
+  findLastingFaults(
     view.clock,
     suspects,
     async fault => {
-      if (fault.level === 'bucket') return (await readBucket(view, fault, fault.subpage))?.verdict.difference
+      if (fault.level === 'bucket')
+        return (await readTreeBucket(view, fault, fault.subpage))?.verdict.difference
       if (fault.level !== 'page') return rootFault(view, fault)
       return pageFault(view, fault, await view.journal.page(treePagePk(view.treeId, fault)))
     },
-    () => refreshView(view),
+    () => refreshTreeView(view),
   )
 
 /**
  * Finds the faults of a tree: compares the items' content with the stored sums and hashes of each level.
  * @param progress is called after each page; may throw to stop
  */
-export async function findTreeFaults(view: TreeView, progress: () => Promise<void>): Promise<TreeFault[]> {
-  await countAll(view, progress)
-  return confirmFaults(view, await findTreeSuspects(view, progress))
+export async function findTreeFaults(
+  view: CheckedTreeView,
+  progress: () => Promise<void>,
+): Promise<TreeFault[]> {
+  await tallyAllItems(view, progress)
+  return confirmTreeFaults(view, await findTreeSuspects(view, progress))
 }
 
 const LOOKS = 5
 
 /** Reads a bucket with its items while it does not change; undefined if it keeps changing. */
-export async function readBucket(
-  { journal, treeId, now, tally, tail }: TreeView,
+export async function readTreeBucket(
+  { journal, treeId, now, tally, tail }: CheckedTreeView,
   place: TreePagePlace,
   subpage: number,
-): Promise<{ facts: BucketFacts; verdict: BucketVerdict } | undefined> {
+): Promise<{ facts: BucketFacts; verdict: BucketCheckResult } | undefined> {
   const bucket = treeBucketAt(treeId, place, subpage)
-  const also = [...findMisplaced(tally, place, subpage), ...tail.changedKeys(bucket)]
+  const also = [...findMisplacedItems(tally, place, subpage), ...tail.changedKeys(bucket)]
   let [before] = await journal.buckets([bucket])
   for (let looks = 0; looks < LOOKS; looks++) {
     const items: StoredItem[] = await journal.readBucketItems(bucket, also)
     const [stored] = await journal.buckets([bucket])
     if (isSame(before, stored)) {
       const facts = { treeId, bucket, stored, items, now }
-      return { facts, verdict: judgeBucket(facts) }
+      return { facts, verdict: checkBucketSums(facts) }
     }
     before = stored
   }
@@ -115,7 +122,7 @@ const textOf = (bucket: StoredTreeBucket | undefined): string =>
 
 /** Returns the fault of a page's hash, judged by its buckets; empty if it is right, undefined if that cannot be decided now. */
 async function pageFault(
-  { hashes, treeId, now, tail }: TreeView,
+  { hashes, treeId, now, tail }: CheckedTreeView,
   place: TreePagePlace,
   buckets: ReadonlyMap<string, StoredTreeBucket>,
 ): Promise<string | undefined> {
@@ -130,7 +137,7 @@ async function pageFault(
 }
 
 /** Returns the fault of a root, judged by the hashes below it; empty if it is right, undefined if hashes are changing. */
-function rootFault({ hashes }: TreeView, fault: TreeFault): string | undefined {
+function rootFault({ hashes }: CheckedTreeView, fault: TreeFault): string | undefined {
   const { roots, pages, isSettled } = hashes
   if (!isSettled) return undefined
   const hashOf = (of: TreeSubtree): string => roots.get(of)?.hash ?? ''
@@ -156,7 +163,7 @@ const PAUSES = [0, 3000, 6000]
  * suspect is changing
  * @param begin is called before each look
  */
-export async function findLasting<T>(
+export async function findLastingFaults<T>(
   clock: Clock,
   suspects: readonly T[],
   judge: (suspect: T) => Promise<string | undefined>,

@@ -1,7 +1,7 @@
 import type { TreePagePlace } from '../../journal/page-places.ts'
 import { TREE_SUBTREES, type TreeSubtree } from '../../journal/refresh.ts'
 import type { PageFindings, SubtreeFindings, TreeFindings } from '../../model/tree-work.ts'
-import { printTime } from '../../values/time.ts'
+import { formatTime } from '../../values/time.ts'
 
 /** A fault that a check found, by the level of the tree. */
 export type TreeFault =
@@ -10,7 +10,7 @@ export type TreeFault =
   | { readonly level: 'root'; readonly of: TreeSubtree }
   | { readonly level: 'whole' }
 
-export function toFindings(
+export function toTreeFindings(
   faults: readonly TreeFault[],
   roots: Readonly<Record<TreeSubtree, string>>,
 ): TreeFindings {
@@ -43,7 +43,7 @@ const isSound = ({ whole, subtrees }: TreeFindings): boolean =>
   !whole && TREE_SUBTREES.every(of => !subtrees[of].corrupted && Object.keys(subtrees[of].pages).length === 0)
 
 /** Reports whether a check found any fault. */
-export const isCorrupt = (findings: TreeFindings): boolean => !isSound(findings)
+export const areFindingsCorrupt = (findings: TreeFindings): boolean => !isSound(findings)
 
 /** Bytes of the root that are shown; Vault's clients expect this many. */
 const ROOT_BYTES = 20
@@ -56,7 +56,7 @@ const NUMBER = { replicated: '1', local: '2' } as const
  */
 export const toCorruptionReport = ({ whole, subtrees }: TreeFindings, at: number) => ({
   corrupted_root: whole,
-  last_corruption_check_epoch: printTime(at),
+  last_corruption_check_epoch: formatTime(at),
   corrupted_tree_map: Object.fromEntries(
     TREE_SUBTREES.map(of => {
       const { root, corrupted, pages } = subtrees[of]

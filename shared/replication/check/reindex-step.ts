@@ -8,29 +8,34 @@ import {
 import { key } from '../../storage/kinds.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
 import { bucketsChangingError, hashesChangingError } from '../operation/faults.ts'
-import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
-import { confirmFaults, countAll, findTreeSuspects } from './examine.ts'
+import { type OperationRun, type OperationStepResult, STEP_DONE } from '../operation/run.ts'
+import { confirmTreeFaults, findTreeSuspects, tallyAllItems } from './examine.ts'
 import type { TreeFault } from './findings.ts'
-import { repairBucket } from './repair.ts'
-import { createProgressNoter, failAsBusy, readTreeOperation, type TreeOperation } from './tree-run.ts'
-import { type TreeView, viewTree } from './view.ts'
+import { repairTreeBucket } from './repair.ts'
+import {
+  createTreeProgressNoter,
+  readTreeOperation,
+  rethrowAsTreeBusy,
+  type TreeOperation,
+} from './tree-run.ts'
+import { beginTreeView, type CheckedTreeView } from './view.ts'
 
 /**
  * Repairs the tree of this cluster from its items. Clients may write meanwhile. Repairs stay, so an interrupted run starts
  * again and finds less to do.
  */
-export async function buildTree(run: OperationRun, id: string): Promise<StepResult> {
+export async function reindexTreeStep(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readTreeOperation(run, id)
-  if (!snapshot) return DONE
-  const note = createProgressNoter(run, id)
-  return failAsBusy(async () => {
-    const view = await viewTree(run.ports, snapshot.treeId)
+  if (!snapshot) return STEP_DONE
+  const note = createTreeProgressNoter(run, id)
+  return rethrowAsTreeBusy(async () => {
+    const view = await beginTreeView(run.ports, snapshot.treeId)
     await note({ stage: 'scanning' }, true)
-    await countAll(view, () => note({}))
+    await tallyAllItems(view, () => note({}))
     const total = allTreePages.length
     const judged = (done: number) => note({ stage: 'building', done, total })
     await note({ stage: 'building', done: 0, total }, true)
-    const faults = await confirmFaults(view, await findTreeSuspects(view, judged))
+    const faults = await confirmTreeFaults(view, await findTreeSuspects(view, judged))
     await repairBuckets(view, run, faults)
     await note({ stage: 'commit', done: total, total }, true)
     await repairHashes(view, faults, snapshot)
@@ -41,7 +46,7 @@ export async function buildTree(run: OperationRun, id: string): Promise<StepResu
       buckets,
       faults: faults.length,
     })
-    return DONE
+    return STEP_DONE
   })
 }
 
@@ -50,7 +55,7 @@ type BucketFault = Extract<TreeFault, { level: 'bucket' }>
 const isOfBucket = (fault: TreeFault): fault is BucketFault => fault.level === 'bucket'
 
 async function repairBuckets(
-  view: TreeView,
+  view: CheckedTreeView,
   { ports }: OperationRun,
   faults: readonly TreeFault[],
 ): Promise<void> {
@@ -61,7 +66,7 @@ async function repairBuckets(
     return { record: record.data, readAt }
   }
   const repaired = await mapInParallel(faults.filter(isOfBucket), fault =>
-    repairBucket(view, fault, fault.subpage, cluster),
+    repairTreeBucket(view, fault, fault.subpage, cluster),
   )
   if (repaired.includes(false)) throw bucketsChangingError()
 }
@@ -70,7 +75,7 @@ const ROUNDS = 3
 
 /** Recomputes the hashes of the faulty pages, or with `force` of all pages. */
 async function repairHashes(
-  view: TreeView,
+  view: CheckedTreeView,
   faults: readonly TreeFault[],
   { treeId, operation }: Pick<TreeOperation, 'treeId' | 'operation'>,
 ): Promise<void> {
@@ -91,7 +96,7 @@ async function repairHashes(
     const now = Math.floor(view.clock.now() / 1000)
     await refreshTreeHashes({ journal: view.journal, treeId, head, now }, { recompute: anew })
     // a refresh that read the tree before the repair may have stored its hashes after it
-    if ((await confirmFaults(view, again)).length === 0) return
+    if ((await confirmTreeFaults(view, again)).length === 0) return
   }
   throw hashesChangingError()
 }

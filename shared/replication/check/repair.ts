@@ -3,13 +3,13 @@ import type { TransactionElement } from '../../journal/journal.ts'
 import type { TreePagePlace } from '../../journal/page-places.ts'
 import { addTreeBucket, computeItemLeaf } from '../../journal/tree.ts'
 import type { ClusterRead } from '../../ports.ts'
-import { specOf } from '../../storage/kinds.ts'
+import { itemKindSpec } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
-import { type BucketFacts, type BucketVerdict, computeLeaf, judgeBucket } from './bucket.ts'
-import { readBucket } from './examine.ts'
-import type { TreeView } from './view.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
+import { type BucketCheckResult, type BucketFacts, checkBucketSums, computeLeaf } from './bucket.ts'
+import { readTreeBucket } from './examine.ts'
+import type { CheckedTreeView } from './view.ts'
 
 const REPAIR_TRIES = 8
 const REPAIR_PAUSE_MS = 50
@@ -20,7 +20,7 @@ const MOST = 90
 
 /** Returns an item with the leaf and the bucket that its content requires. */
 export function repairItemPlace(item: StoredItem, treeId: string, now: number): StoredItem {
-  const dies = specOf(item.kind).expiry === 'dies'
+  const dies = itemKindSpec(item.kind).expiry === 'dies'
   const known = computeLeaf(item, treeId)
   const gen = known ? known.gen : dies ? generationOfExpiry(item.expires, now) : null
   const { ttl: _ttl, ...rest } = item
@@ -35,18 +35,18 @@ export function repairItemPlace(item: StoredItem, treeId: string, now: number): 
  * @param cluster returns the cluster record, fresh enough to commit with
  * @returns whether the bucket is right now
  */
-export async function repairBucket(
-  view: TreeView,
+export async function repairTreeBucket(
+  view: CheckedTreeView,
   place: TreePagePlace,
   subpage: number,
   cluster: () => Promise<ClusterRead>,
 ): Promise<boolean> {
   const { journal, clock } = view
-  const fits = await retry(
+  const fits = await retryOnConflict(
     { tries: REPAIR_TRIES, pause: tried => clock.sleep(REPAIR_PAUSE_MS * tried) },
     async () => {
-      const read = await readBucket(view, place, subpage)
-      if (!read) return PENDING
+      const read = await readTreeBucket(view, place, subpage)
+      if (!read) return PENDING_RESULT
       const { difference, misplaced } = read.verdict
       if (difference === '') return ok()
       const isOwn = (await journal.head())?.mode === 'writing'
@@ -56,18 +56,24 @@ export async function repairBucket(
           await clock.sleep(REPAIR_PACE_MS)
         }
       } else await journal.transact(inPlace(read))
-      return PENDING
+      return PENDING_RESULT
     },
   )
   return fits.ok
 }
 
 /** Returns the transaction elements that correct a bucket and its misplaced items. */
-function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): TransactionElement[] {
+function inPlace({
+  facts,
+  verdict,
+}: {
+  facts: BucketFacts
+  verdict: BucketCheckResult
+}): TransactionElement[] {
   const { treeId, bucket, stored, items, now } = facts
   const some = verdict.misplaced.slice(0, MOST)
   const settled = new Map(some.map(item => [item, repairItemPlace(item, treeId, now)]))
-  const { sums } = judgeBucket({ ...facts, items: items.map(item => settled.get(item) ?? item) })
+  const { sums } = checkBucketSums({ ...facts, items: items.map(item => settled.get(item) ?? item) })
   return [
     ...[...settled].map(([item, put]): TransactionElement => {
       const { kind, pk, sk, rev, leaf } = item

@@ -13,7 +13,7 @@ import {
   treePageNames,
 } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { computeLeaf, isMisplaced, isOfTree } from './bucket.ts'
+import { computeLeaf, isMisplacedInTree, isTreeItem } from './bucket.ts'
 
 /** Buckets in a page. */
 const SUBPAGES = 256
@@ -22,7 +22,7 @@ const numberOf = ({ of, page }: TreePagePlace, subpage: number): number =>
   (TREE_SUBTREES.indexOf(of) * TREE_PAGE_COUNT + page) * SUBPAGES + subpage
 
 /** The sums of all items: one number for each bucket, so that memory does not grow with the number of items. */
-export interface Tally {
+export interface TreeTally {
   readonly treeId: string
   /** epoch seconds: generations that ended before do not count */
   readonly now: number
@@ -33,7 +33,7 @@ export interface Tally {
   readonly misplaced: Map<number, DataTableKey[]>
 }
 
-export const newTally = (treeId: string, now: number): Tally => ({
+export const createTreeTally = (treeId: string, now: number): TreeTally => ({
   treeId,
   now,
   seen: 0,
@@ -42,10 +42,10 @@ export const newTally = (treeId: string, now: number): Tally => ({
 })
 
 /** Adds an item by its content. */
-export function addToTally(tally: Tally, item: StoredItem): void {
+export function addToTally(tally: TreeTally, item: StoredItem): void {
   const { treeId, now, sums, misplaced } = tally
   tally.seen += 1
-  if (!isOfTree(item)) return
+  if (!isTreeItem(item)) return
   const bucket = treeBucketOf(treeId, item.kind, item.pk, item.sk)
   const of = bucket.pk.at(-4) === 'r' ? ('replicated' as const) : ('local' as const)
   const place = { of, page: Number.parseInt(bucket.pk.slice(-2), 16) }
@@ -53,13 +53,13 @@ export function addToTally(tally: Tally, item: StoredItem): void {
   const leaf = computeLeaf(item, treeId)
   if (leaf && (leaf.gen === null || !hasGenerationEnded(leaf.gen, now)))
     sums[number] = (sums[number] ?? 0n) + weigh(slotWeight(leaf.gen), splitLeafIntoLimbs(leaf.leaf))
-  if (isMisplaced(item, treeId))
+  if (isMisplacedInTree(item, treeId))
     misplaced.set(number, [...(misplaced.get(number) ?? []), { pk: item.pk, sk: item.sk }])
 }
 
 /** Returns the numbers of a page's buckets whose sums differ from the count. */
 export function findSuspectBuckets(
-  { now, sums, misplaced }: Tally,
+  { now, sums, misplaced }: TreeTally,
   place: TreePagePlace,
   buckets: ReadonlyMap<string, StoredTreeBucket>,
 ): number[] {
@@ -71,8 +71,11 @@ export function findSuspectBuckets(
 }
 
 /** Returns the keys of a bucket's items that have a wrong leaf or bucket. */
-export const findMisplaced = (tally: Tally, place: TreePagePlace, subpage: number): readonly DataTableKey[] =>
-  tally.misplaced.get(numberOf(place, subpage)) ?? []
+export const findMisplacedItems = (
+  tally: TreeTally,
+  place: TreePagePlace,
+  subpage: number,
+): readonly DataTableKey[] => tally.misplaced.get(numberOf(place, subpage)) ?? []
 
 /**
  * Returns one number for the sums of a bucket. Each generation has its own factor, so that a leaf in a wrong generation is

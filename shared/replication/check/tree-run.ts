@@ -1,9 +1,9 @@
 import { ApiError } from '../../api/errors.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { CONFLICT, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { CONFLICT_RESULT, ok } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import {
   noTreeInModeError,
   treeBusyError,
@@ -11,15 +11,15 @@ import {
   treeTooLargeError,
 } from '../operation/faults.ts'
 import {
-  AGAIN,
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationSnapshot,
+  type OperationStepResult,
   readOperation,
-  type StepResult,
+  STEP_AGAIN,
+  STEP_DONE,
 } from '../operation/run.ts'
 
 /** Milliseconds between two updates of a run's progress. */
@@ -45,7 +45,7 @@ export async function readTreeOperation(run: OperationRun, id: string): Promise<
 }
 
 /** Turns a temporary error (`busy`) into a failure of the operation, so that its caller tries again. */
-export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
+export async function rethrowAsTreeBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -55,62 +55,68 @@ export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Fails a run that would outlast its Lambda. @throws OperationFailed */
-export function checkTime({ ports, deadline }: OperationRun): void {
+export function checkRunTimeLeft({ ports, deadline }: OperationRun): void {
   if (ports.clock.now() > deadline) throw treeTooLargeError()
 }
 
 /** Returns a function that stores the progress of a reindex every two seconds. If storing fails, the reindex continues. */
-export function createProgressNoter(run: OperationRun, id: string) {
+export function createTreeProgressNoter(run: OperationRun, id: string) {
   let last = 0
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
-    checkTime(run)
+    checkRunTimeLeft(run)
     const now = run.ports.clock.now()
     if (!always && now - last < TREE_NOTE_PERIOD_MS) return
     last = now
     const { cluster } = await readOperation(run, id)
     const [item] = await run.ports.store.read([key('tree-reindex')])
     if (item?.data.operation !== id) return
-    await run.ports.store.commit([replace(item, item, { ...item.data, ...change })], cluster)
+    await run.ports.store.commit([replaceItem(item, item, { ...item.data, ...change })], cluster)
   }
 }
 
 /** The changes of both items at the end of an operation. */
-export interface TreeEnd {
+export interface TreeOperationEnd {
   check?: Partial<TreeCheck>
   reindex?: Partial<TreeReindex>
 }
 
 /** Ends the operation, and stores its result. */
-export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
-  const ends = await retry({ tries: NOTE_TRIES }, async () => {
+export async function endTreeOperation(
+  run: OperationRun,
+  id: string,
+  end: TreeOperationEnd,
+): Promise<OperationStepResult> {
+  const ends = await retryOnConflict({ tries: NOTE_TRIES }, async () => {
     const snapshot = await readOperation(run, id)
     if (snapshot.operation.data.status !== 'running') return ok()
     const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])
-    const ended = await commitStep(
+    const ended = await commitOperationStep(
       run,
       [
-        moveToStep(snapshot, run.ports.clock.now(), { status: 'done', step: '' }),
-        ...(check && end.check ? [replace(check, check, { ...check.data, ...end.check })] : []),
-        ...(reindex && end.reindex ? [replace(reindex, reindex, { ...reindex.data, ...end.reindex })] : []),
+        moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'done', step: '' }),
+        ...(check && end.check ? [replaceItem(check, check, { ...check.data, ...end.check })] : []),
+        ...(reindex && end.reindex
+          ? [replaceItem(reindex, reindex, { ...reindex.data, ...end.reindex })]
+          : []),
       ],
       snapshot,
     )
-    return ended === DONE ? ok() : CONFLICT
+    return ended === STEP_DONE ? ok() : CONFLICT_RESULT
   })
-  return ends.ok ? DONE : AGAIN
+  return ends.ok ? STEP_DONE : STEP_AGAIN
 }
 
 /** Handles the failure of a step. Repairs stay, and nothing else has changed. */
-export const failTreeWork: OperationEnd = async (run, id, fault) => {
+export const failTreeOperation: OperationEnd = async (run, id, fault) => {
   const snapshot = await readOperation(run, id)
-  if (snapshot.operation.data.status !== 'running') return DONE
+  if (snapshot.operation.data.status !== 'running') return STEP_DONE
   const [reindex] = await run.ports.store.read([key('tree-reindex')])
   const own = reindex?.data.operation === id ? [reindex] : []
-  return commitStep(
+  return commitOperationStep(
     run,
     [
-      moveToStep(snapshot, run.ports.clock.now(), { status: 'failed', fault }),
-      ...own.map(item => replace(item, item, { ...item.data, stage: 'failed' as const })),
+      moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'failed', fault }),
+      ...own.map(item => replaceItem(item, item, { ...item.data, stage: 'failed' as const })),
     ],
     snapshot,
   )

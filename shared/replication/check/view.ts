@@ -13,12 +13,12 @@ import { roleChangedError, treeIncompleteError } from '../../journal/refusals.ts
 import { type JournalTail, openJournalTail } from '../../journal/tail.ts'
 import { treePagePkByName } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
-import { newTally, type Tally } from './tally.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
+import { createTreeTally, type TreeTally } from './tally.ts'
 
 /** A tree during a check. */
-export interface TreeView {
+export interface CheckedTreeView {
   readonly journal: Journal
   readonly clock: Ports['clock']
   readonly treeId: string
@@ -26,7 +26,7 @@ export interface TreeView {
   readonly head: JournalHead
   /** epoch seconds: generations that ended before do not count */
   readonly now: number
-  readonly tally: Tally
+  readonly tally: TreeTally
   /** journal entries from shortly before the beginning */
   readonly tail: JournalTail
   /** the hashes as of the last look */
@@ -50,10 +50,10 @@ const BEFORE = 1000
  * Begins a check of a tree.
  * @throws ApiError `busy` while a sync fills the tree, or its first hashes are computed
  */
-export async function viewTree(
-  { journal, clock }: Pick<TreeView, 'journal' | 'clock'>,
+export async function beginTreeView(
+  { journal, clock }: Pick<CheckedTreeView, 'journal' | 'clock'>,
   treeId: string,
-): Promise<TreeView> {
+): Promise<CheckedTreeView> {
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
   if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeIncompleteError()
@@ -75,14 +75,17 @@ export async function viewTree(
     treeId,
     head,
     now,
-    tally: newTally(treeId, now),
+    tally: createTreeTally(treeId, now),
     tail: openJournalTail(journal, { treeId, lineage: head.lineage, after, now }),
     hashes: await readHashes({ journal, treeId }),
   }
 }
 
 /** Reads all stored hashes while the roots stay the same. */
-async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeId'>): Promise<StoredHashes> {
+async function readHashes({
+  journal,
+  treeId,
+}: Pick<CheckedTreeView, 'journal' | 'treeId'>): Promise<StoredHashes> {
   const before = await journal.pageHashes(treeRootsPk(treeId))
   const [replicated, local] = await Promise.all(
     TREE_SUBTREES.map(of => journal.pageHashes(treePagePkByName(treeId, of, 'root'))),
@@ -97,7 +100,7 @@ async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeI
 }
 
 /** Reads the newer journal entries and the hashes again. Called before each look. */
-export async function refreshView(view: TreeView): Promise<void> {
+export async function refreshTreeView(view: CheckedTreeView): Promise<void> {
   const head = await view.journal.head()
   if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleChangedError()
   await view.tail.readUpTo(head.last)
@@ -107,13 +110,13 @@ export async function refreshView(view: TreeView): Promise<void> {
 const SETTLING = 20
 const VIEW_SETTLING_PAUSE_MS = 100
 
-async function settledHashes(view: TreeView): Promise<StoredHashes> {
+async function settledHashes(view: CheckedTreeView): Promise<StoredHashes> {
   let hashes = await readHashes(view)
-  await retry({ tries: SETTLING }, async () => {
+  await retryOnConflict({ tries: SETTLING }, async () => {
     if (hashes.isSettled) return ok()
     await view.clock.sleep(VIEW_SETTLING_PAUSE_MS)
     hashes = await readHashes(view)
-    return PENDING
+    return PENDING_RESULT
   })
   return hashes
 }

@@ -9,26 +9,26 @@ import { headMoves } from '../../journal/transitions.ts'
 import { recordHeldTerms } from '../../link/admin/holders.ts'
 import { removeOtherMembers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { type Change, remove } from '../../storage/changes.ts'
-import { renewableKeys } from '../../storage/encrypted-kinds.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { type Change, removeItem } from '../../storage/changes.ts'
+import { renewableItemKeys } from '../../storage/encrypted-kinds.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
 import { roleChangedMeanwhileError } from '../operation/faults.ts'
 import {
-  AGAIN,
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationSnapshot,
   type OperationStep,
+  type OperationStepResult,
   readEndingOperation,
   readOperation,
-  type StepResult,
+  STEP_AGAIN,
+  STEP_DONE,
 } from '../operation/run.ts'
-import { createDetachJob } from '../primary/enable.ts'
-import { replaceKeyring } from '../secondary/follower.ts'
-import { closeSegments, readSegments } from '../sync/segments.ts'
+import { createMarksRemovalJob } from '../primary/enable.ts'
+import { replaceFollowerKeyring } from '../secondary/follower.ts'
+import { closeSyncSegments, readSyncSegments } from '../sync/segments.ts'
 import { keepOldPrimary } from '../update-primary/adopt.ts'
 
 /** The most changes in one commit. */
@@ -38,16 +38,16 @@ const MOST = 80
  * Ends replication on a secondary that follows nobody. One transaction changes record, head and keyring. Afterwards the
  * cluster serves clients, writes without a journal, and encrypts with a term that no other cluster has.
  */
-export const leave: OperationStep = async (run, id) => {
+export const leaveReplicationSet: OperationStep = async (run, id) => {
   const { record, operation } = await readOperation(run, id)
-  if (operation.data.status !== 'running' || record.data.mode === 'disabled') return DONE
+  if (operation.data.status !== 'running' || record.data.mode === 'disabled') return STEP_DONE
   const head = await run.ports.journal.head()
   if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleChangedMeanwhileError()
-  const segments = await readSegments(run.ports)
+  const segments = await readSyncSegments(run.ports)
   // a late write of a sync would undo writes of clients
   if (segments.some(({ data }) => data && data.phase !== 'closed')) {
-    await closeSegments(run.ports, segments)
-    return AGAIN
+    await closeSyncSegments(run.ports, segments)
+    return STEP_AGAIN
   }
   const lines = segments.flatMap(({ data }) => data?.lineage ?? [])
   const seen = Math.max(head.maxEpoch, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
@@ -59,7 +59,7 @@ async function commitLeave(
   { ports }: OperationRun,
   { record, operation: item }: Pick<OperationSnapshot, 'record' | 'operation'>,
   { head, n }: { head: JournalHead; n: number },
-): Promise<StepResult> {
+): Promise<OperationStepResult> {
   const { id, name, initialisedAt, operation = '' } = record.data
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
@@ -78,7 +78,7 @@ async function commitLeave(
     term: record.data.term,
     keyringEdition: record.data.keyringEdition,
   }
-  const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
+  const known = (await ports.store.list(itemPartitions('term'))).map(({ sk }) => sk)
   const terms = createTermItems(made.terms, known, now, { id, name })
   const position = positionText(lastPosition(head))
   const event = makeRoleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
@@ -87,17 +87,17 @@ async function commitLeave(
     { kind: 'head', head: headMoves.leaveSet(head, n) },
     ...toTransactionElements(
       [
-        ...replaceKeyring({ ...record, data: next }, keyring, made.keyring),
+        ...replaceFollowerKeyring({ ...record, data: next }, keyring, made.keyring),
         ...terms,
-        moveToStep({ operation: item }, now, { step: 'forget' }),
+        moveOperationToStep({ operation: item }, now, { step: 'forget' }),
         event,
       ],
       ports.entropy,
     ),
   ])
-  if (result === 'done') return DONE
+  if (result === 'done') return STEP_DONE
   await ports.clock.sleep(50)
-  return AGAIN
+  return STEP_AGAIN
 }
 
 /** An id that no cluster has. */
@@ -113,37 +113,42 @@ async function forgetNewTermHolders(
 ): Promise<Change[]> {
   const [[keyring], terms, holders] = await Promise.all([
     ports.store.read([key('keyring')]),
-    ports.store.list(partitions('term')),
-    ports.store.list(partitions('holder')),
+    ports.store.list(itemPartitions('term')),
+    ports.store.list(itemPartitions('holder')),
   ])
   const before = terms.map(({ sk }) => sk).filter(id => id !== keyring?.data.activeTerm)
   return recordHeldTerms(holders, before, [], record.data)
 }
 
 /** Deletes the set's members and tokens, and starts the job that removes journal marks from items. */
-export const forget: OperationStep = async (run, id) => {
+export const forgetReplicationSet: OperationStep = async (run, id) => {
   const { ports } = run
   const snapshot = await readOperation(run, id)
   const { journalStart } = snapshot.record.data
-  if (snapshot.operation.data.status !== 'running' || journalStart === undefined) return DONE
-  const [segment] = await readSegments(ports)
+  if (snapshot.operation.data.status !== 'running' || journalStart === undefined) return STEP_DONE
+  const [segment] = await readSyncSegments(ports)
   const others = await removeOtherMembers(ports.store)
-  const own = [key('contact'), key('puller'), key('notice'), ...renewableKeys]
+  const own = [key('contact'), key('puller'), key('notice'), ...renewableItemKeys]
   const closed = await forgetNewTermHolders(run, snapshot)
-  const gone = [...closed, ...others, ...own.map(one => remove(one)), revokeOperationToken()]
-  if ((await commitStep(run, gone.slice(-MOST), snapshot)) === AGAIN || gone.length > MOST) return AGAIN
-  await ports.background.start(createDetachJob(journalStart, segment?.data?.treeId, ports.clock.now()))
-  return DONE
+  const gone = [...closed, ...others, ...own.map(one => removeItem(one)), revokeOperationToken()]
+  if ((await commitOperationStep(run, gone.slice(-MOST), snapshot)) === STEP_AGAIN || gone.length > MOST)
+    return STEP_AGAIN
+  await ports.background.start(createMarksRemovalJob(journalStart, segment?.data?.treeId, ports.clock.now()))
+  return STEP_DONE
 }
 
 /**
- * Handles the failure of a step. Before `leave` has committed, the update is undone. After it, no request could repeat the
+ * Handles the failure of a step. Before `leaveReplicationSet` has committed, the update is undone. After it, no request could repeat the
  * step, so the operation is not ended and another execution continues it within minutes.
  */
-export const failDisable: OperationEnd = async (run, id, fault) => {
+export const failDisableOperation: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)
   const { operation, record } = snapshot
   if (record.data.mode !== 'disabled' || record.data.operation !== id) return keepOldPrimary(run, id, fault)
-  if (operation.data.status !== 'running') return DONE
-  return commitStep(run, [moveToStep(snapshot, run.ports.clock.now(), { step: 'forget', fault })], snapshot)
+  if (operation.data.status !== 'running') return STEP_DONE
+  return commitOperationStep(
+    run,
+    [moveOperationToStep(snapshot, run.ports.clock.now(), { step: 'forget', fault })],
+    snapshot,
+  )
 }

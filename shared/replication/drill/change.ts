@@ -1,12 +1,12 @@
 import type { DrillRecord } from '../../model/drill.ts'
-import { lossShape } from '../../set/loss.ts'
-import { type Goal, type Stage, waits } from '../../set/plan.ts'
-import { type Program, RunStopped, type SetCluster, takeStep } from '../../set/run.ts'
+import { lossReportShape } from '../../set/loss.ts'
+import { type RoleChangeStage, type SetGoal, WAIT_LIMITS_MS } from '../../set/plan.ts'
+import { RunStopped, type SetCluster, type SetRunInput, takeSetStep } from '../../set/run.ts'
 import { type AnsweringCluster, hasAnswered, observeCluster } from '../../set/status.ts'
 import { readShape } from '../../values/read-shape.ts'
-import { ok, PENDING, type Result } from '../../values/result.ts'
-import { type DrillAnswer, type Drilling, DrillStopped } from './run.ts'
-import { type Watched, watchServing } from './watch.ts'
+import { ok, PENDING_RESULT, type Result } from '../../values/result.ts'
+import { type DrillApiAnswer, type DrillDependencies, DrillStopped } from './run.ts'
+import { type ServingInterruptions, watchServing } from './watch.ts'
 
 const DR = 'sys/replication/dr'
 /** Milliseconds between two looks at which cluster serves, and between two tries of a write. */
@@ -16,15 +16,18 @@ const DRILL_SEND_PAUSE_MS = 1000
 /** The clusters of a drill. `own` is the primary when the drill begins and ends. */
 export type DrillMember = 'own' | 'peer'
 const may = ['promote', 'follow'] as const
-const goals: Readonly<Record<'there' | 'back', Goal>> = {
-  there: { kind: 'switch', allowedActions: may, waits },
-  back: { kind: 'switchBack', allowedActions: may, waits },
+const goals: Readonly<Record<'there' | 'back', SetGoal>> = {
+  there: { kind: 'switch', allowedActions: may, waits: WAIT_LIMITS_MS },
+  back: { kind: 'switchBack', allowedActions: may, waits: WAIT_LIMITS_MS },
 }
 
-const refusalOf = ({ status, text }: DrillAnswer): string => (status < 300 ? '' : `${status} ${text}`)
+const refusalOf = ({ status, text }: DrillApiAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
 /** Reads the status of a cluster. @throws DrillStopped if the answer is not a cluster's, Error if there is no answer */
-export async function readMember({ ask, clock }: Drilling, name: DrillMember): Promise<AnsweringCluster> {
+export async function readDrillMember(
+  { ask, clock }: DrillDependencies,
+  name: DrillMember,
+): Promise<AnsweringCluster> {
   const reply = async (path: string) => {
     const answer = await ask(name, 'GET', path)
     return { status: answer.status, body: { data: answer.data }, refused: refusalOf(answer) }
@@ -41,12 +44,12 @@ export async function readMember({ ask, clock }: Drilling, name: DrillMember): P
  * @throws DrillStopped if the cluster refuses, Error if it may be repeated later
  */
 async function send(
-  { ask, clock, deadline }: Drilling,
+  { ask, clock, deadline }: DrillDependencies,
   to: DrillMember,
   path: string,
   body: object,
   token: string,
-): Promise<DrillAnswer> {
+): Promise<DrillApiAnswer> {
   const end = Math.min(clock.now() + SEND_TIMEOUT_MS, deadline)
   for (;;) {
     const answer = await ask(to, 'POST', `${DR}/${path}`, { body, token }).catch((error: unknown) => {
@@ -68,21 +71,21 @@ const SEND_TIMEOUT_MS = 10 * 60_000
  * @returns the measured values of the drill once the stage is complete; pending while a cluster works by itself
  * @throws DrillStopped if an operator must decide
  */
-export async function changeRoles(
-  drilling: Drilling,
+export async function changeDrillRoles(
+  drilling: DrillDependencies,
   drill: DrillRecord,
   way: 'there' | 'back',
-  until: Stage,
+  until: RoleChangeStage,
 ): Promise<Result<Partial<DrillRecord>, 'pending'>> {
   const { clock } = drilling
   const clusterOf = (member: DrillMember, admittedAs: string): SetCluster => ({
-    observe: () => readMember(drilling, member),
+    observe: () => readDrillMember(drilling, member),
     write: async (path, body) => ({ ...(await send(drilling, member, path, body, await drilling.token())) }),
     admittedAs,
   })
-  let endWatch: (() => Promise<Watched>) | undefined
+  let endWatch: (() => Promise<ServingInterruptions>) | undefined
   let { unserved } = drill[way]
-  const program: Program = {
+  const program: SetRunInput = {
     goal: goals[way],
     clusters: { from: clusterOf('own', await drilling.ownName()), to: clusterOf('peer', drill.peer) },
     clock,
@@ -98,9 +101,9 @@ export async function changeRoles(
   }
   try {
     for (;;) {
-      const round = await takeStep(program, { begun: true, waiting: { since: drill.stepAt } }, until)
+      const round = await takeSetStep(program, { begun: true, waiting: { since: drill.stepAt } }, until)
       if (round.kind === 'done') return ok({ [way]: { ...drill[way], unserved } })
-      if (round.state.waiting) return PENDING
+      if (round.state.waiting) return PENDING_RESULT
     }
   } catch (error) {
     throw error instanceof RunStopped ? new DrillStopped(error.message) : error
@@ -109,7 +112,7 @@ export async function changeRoles(
   }
 }
 
-const findServing = async ({ ask }: Drilling): Promise<DrillMember[]> => {
+const findServing = async ({ ask }: DrillDependencies): Promise<DrillMember[]> => {
   const members = ['own', 'peer'] as const
   const healthy = await Promise.all(
     members.map(name =>
@@ -123,7 +126,7 @@ const findServing = async ({ ask }: Drilling): Promise<DrillMember[]> => {
 }
 
 /** Returns the readiness of a secondary. */
-export async function fetchReadiness(drilling: Drilling, name: DrillMember): Promise<unknown> {
+export async function fetchReadiness(drilling: DrillDependencies, name: DrillMember): Promise<unknown> {
   const token = await drilling.token()
   return (await send(drilling, name, 'secondary/readiness', { dr_operation_token: token }, token)).data
 }
@@ -133,12 +136,12 @@ export async function fetchReadiness(drilling: Drilling, name: DrillMember): Pro
  * the comparison runs.
  */
 export async function countLostCommits(
-  { ask, token }: Drilling,
+  { ask, token }: DrillDependencies,
   name: DrillMember,
   since: number,
 ): Promise<number | undefined> {
   const answer = await ask(name, 'GET', `${DR}/divergence?limit=1000`, { token: await token() })
   if (answer.status !== 200) throw new DrillStopped(`divergence of ${name} answers ${refusalOf(answer)}`)
-  const { complete, lost = [] } = readShape(lossShape, answer.data).fields
+  const { complete, lost = [] } = readShape(lossReportShape, answer.data).fields
   return complete === false ? undefined : lost.filter(({ time }) => Date.parse(time) >= since).length
 }

@@ -1,8 +1,8 @@
 import type { DrillRecord } from '../../model/drill.ts'
 import { key } from '../../storage/kinds.ts'
-import { printTime } from '../../values/time.ts'
-import { DONE, type StepResult } from '../operation/run.ts'
-import { type DrillRun, noteDrill, readDrill } from './run.ts'
+import { formatTime } from '../../values/time.ts'
+import { type OperationStepResult, STEP_DONE } from '../operation/run.ts'
+import { type DrillRun, noteDrillProgress, readDrill } from './run.ts'
 import { adviceForStep } from './steps.ts'
 
 /** Milliseconds after which a running drill counts as dead, so that another one may begin. */
@@ -31,31 +31,31 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
     there: nothingYet,
     back: nothingYet,
   }
-  await noteDrill(run, last, drill)
+  await noteDrillProgress(run, last, drill)
   return true
 }
 
 /** Ends the drill, and sends its result as event and metric. If storing the end fails, both are sent again. */
-export async function reportDrill(run: DrillRun, id: string): Promise<StepResult> {
+export async function reportDrill(run: DrillRun, id: string): Promise<OperationStepResult> {
   const item = await readDrill(run, id)
   if (item.data.status === 'running') await sendResult(run, item, { ...item.data, status: 'done' })
-  return DONE
+  return STEP_DONE
 }
 
 /** Stops the drill. @param text the reason */
-export async function stopDrill(run: DrillRun, id: string, text: string): Promise<StepResult> {
+export async function stopDrill(run: DrillRun, id: string, text: string): Promise<OperationStepResult> {
   const [item] = await run.ports.store.read([key('drill')])
   // a drill that never began has no result
-  if (item?.data.id !== id) return DONE
+  if (item?.data.id !== id) return STEP_DONE
   const { status, step } = item.data
   if (status === 'running')
     await sendResult(run, item, { ...item.data, status: step === 'check' ? 'refused' : 'stopped', text })
-  return DONE
+  return STEP_DONE
 }
 
 async function sendResult(
   run: DrillRun,
-  item: Parameters<typeof noteDrill>[1],
+  item: Parameters<typeof noteDrillProgress>[1],
   drill: DrillRecord,
 ): Promise<void> {
   const { ports } = run
@@ -77,10 +77,10 @@ async function sendResult(
     unserved: [there.unserved, back.unserved],
     lost: [there.lost, back.lost],
   }
-  await ports.events.put([{ type: 'DR drill', time: printTime(now), detail }])
+  await ports.events.put([{ type: 'DR drill', time: formatTime(now), detail }])
   const line = result === 'done' ? ports.log.info : ports.log.error
   line('drill', { ...detail, ...toDrillMetrics(drill, name, now) })
-  await noteDrill(run, item, drill)
+  await noteDrillProgress(run, item, drill)
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { DrillRecord } from '../../model/drill.ts'
 import type { Ports } from '../../ports.ts'
-import { put, replace } from '../../storage/changes.ts'
+import { putItem, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
 /** An answer of a cluster's API. */
-export interface DrillAnswer {
+export interface DrillApiAnswer {
   status: number
   /** the field `data` of the answer */
   data: Readonly<Record<string, unknown>>
@@ -18,10 +18,10 @@ export type AskCluster = (
   method: 'GET' | 'POST',
   path: string,
   options?: { body?: object; token?: string },
-) => Promise<DrillAnswer>
+) => Promise<DrillApiAnswer>
 
 /** The dependencies of a drill's steps. A Lambda provides them, and so does the drill on a laptop. */
-export interface Drilling {
+export interface DrillDependencies {
   ask: AskCluster
   clock: { now(): number; sleep(ms: number): Promise<unknown> }
   /** epoch milliseconds: every call of a step ends before */
@@ -54,7 +54,7 @@ export async function readDrill({ ports }: Pick<DrillRun, 'ports'>, id: string):
 }
 
 /** Stores the progress of a drill. If another run has stored it first, throws. */
-export async function noteDrill(
+export async function noteDrillProgress(
   { ports }: Pick<DrillRun, 'ports'>,
   before: Item<'drill'> | undefined,
   drill: DrillRecord,
@@ -63,7 +63,7 @@ export async function noteDrill(
   const [record] = await ports.store.read([key('cluster')])
   if (!record) throw new DrillStopped('this cluster is not initialised')
   const place = key('drill')
-  const change = before ? replace(place, before, drill) : put(place, drill)
+  const change = before ? replaceItem(place, before, drill) : putItem(place, drill)
   if ((await ports.store.commit([change], { record: record.data, readAt })) !== 'done')
     throw new Error('the drill was changed meanwhile')
 }

@@ -1,19 +1,25 @@
 import { linkToPrimaryOf } from '../../model/cluster.ts'
 import type { DrillRecord } from '../../model/drill.ts'
 import { judgePair } from '../../set/pair.ts'
-import { waits } from '../../set/plan.ts'
+import { WAIT_LIMITS_MS } from '../../set/plan.ts'
 import { findReadinessFault } from '../../set/readiness.ts'
 import { key } from '../../storage/kinds.ts'
-import { ok, PENDING, type Result } from '../../values/result.ts'
-import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
-import { changeRoles, countLostCommits, type DrillMember, fetchReadiness, readMember } from './change.ts'
-import { type Drilling, type DrillRun, DrillStopped, noteDrill, readDrill } from './run.ts'
+import { ok, PENDING_RESULT, type Result } from '../../values/result.ts'
+import { type OperationStepResult, STEP_AGAIN, STEP_DONE } from '../operation/run.ts'
+import {
+  changeDrillRoles,
+  countLostCommits,
+  type DrillMember,
+  fetchReadiness,
+  readDrillMember,
+} from './change.ts'
+import { type DrillDependencies, type DrillRun, DrillStopped, noteDrillProgress, readDrill } from './run.ts'
 import { issueDrillToken } from './token.ts'
 
 interface DrillStep {
   name: string
   /** runs the step, any number of times; pending: not done yet. @returns what to store in the drill */
-  work(drilling: Drilling, drill: DrillRecord): Promise<Result<Partial<DrillRecord>, 'pending'>>
+  work(drilling: DrillDependencies, drill: DrillRecord): Promise<Result<Partial<DrillRecord>, 'pending'>>
   /** what an operator does if the drill stopped at this step */
   next: string
 }
@@ -38,23 +44,23 @@ export const drillSteps: readonly DrillStep[] = [
   { name: 'check', work: check, next: ADVICE_UNCHANGED },
   {
     name: 'there',
-    work: (run, drill) => changeRoles(run, drill, 'there', 'promote'),
+    work: (run, drill) => changeDrillRoles(run, drill, 'there', 'promote'),
     next: ADVICE_SWITCHING,
   },
   {
     name: 'follow',
-    work: (run, drill) => changeRoles(run, drill, 'there', 'follow'),
+    work: (run, drill) => changeDrillRoles(run, drill, 'there', 'follow'),
     next: ADVICE_FOLLOW_PEER,
   },
   { name: 'settle', work: (run, drill) => settle(run, drill, 'own', 'there'), next: ADVICE_FOLLOW_PEER },
   {
     name: 'back',
-    work: (run, drill) => changeRoles(run, drill, 'back', 'promote'),
+    work: (run, drill) => changeDrillRoles(run, drill, 'back', 'promote'),
     next: ADVICE_SWITCHING_BACK,
   },
   {
     name: 'follow back',
-    work: (run, drill) => changeRoles(run, drill, 'back', 'follow'),
+    work: (run, drill) => changeDrillRoles(run, drill, 'back', 'follow'),
     next: ADVICE_PEER_FOLLOWS,
   },
   {
@@ -69,8 +75,8 @@ export const drillSteps: readonly DrillStep[] = [
  * @returns the name under which this cluster admitted the other one
  * @throws DrillStopped
  */
-async function checkBoth(drilling: Drilling): Promise<string> {
-  const [own, peer] = await Promise.all([readMember(drilling, 'own'), readMember(drilling, 'peer')])
+async function checkBoth(drilling: DrillDependencies): Promise<string> {
+  const [own, peer] = await Promise.all([readDrillMember(drilling, 'own'), readDrillMember(drilling, 'peer')])
   if (own.answer.status.mode !== 'primary')
     throw new DrillStopped('this cluster is not the primary: only the primary starts a drill')
   const { mode, set, memberName } = peer.answer.status
@@ -90,22 +96,22 @@ async function checkBoth(drilling: Drilling): Promise<string> {
 
 /** Waits until temporary obstacles are gone. Between two heartbeats the primary may not yet know how far its secondary is. */
 async function check(
-  drilling: Drilling,
+  drilling: DrillDependencies,
   { stepAt }: DrillRecord,
 ): Promise<Result<Partial<DrillRecord>, 'pending'>> {
   const { clock } = drilling
   try {
     return ok({ peer: await checkBoth(drilling) })
   } catch (error) {
-    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= waits.obstacle) throw error
+    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= WAIT_LIMITS_MS.obstacle) throw error
     await clock.sleep(CHECK_PAUSE_MS)
-    return PENDING
+    return PENDING_RESULT
   }
 }
 
 /** Waits until the former primary could take over again. By then its lost commits are known. */
 async function settle(
-  drilling: Drilling,
+  drilling: DrillDependencies,
   drill: DrillRecord,
   member: DrillMember,
   way: 'there' | 'back',
@@ -114,14 +120,14 @@ async function settle(
   const fault = findReadinessFault(member, await fetchReadiness(drilling, member))
   const lost = fault ? undefined : await countLostCommits(drilling, member, drill.startedAt)
   if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
-  if (clock.now() - drill.stepAt >= waits['catching-up'])
+  if (clock.now() - drill.stepAt >= WAIT_LIMITS_MS['catching-up'])
     throw new DrillStopped(fault || `the report of what ${member} lost was not complete in time`)
   await clock.sleep(DRILL_STEP_PAUSE_MS)
-  return PENDING
+  return PENDING_RESULT
 }
 
 /** Returns the dependencies of the steps in a Lambda. */
-const createDrilling = (run: DrillRun): Drilling => ({
+const createDrilling = (run: DrillRun): DrillDependencies => ({
   ask: run.ask,
   clock: run.ports.clock,
   deadline: run.deadline,
@@ -142,22 +148,22 @@ const stepAfter = (name: string): string =>
  * Runs a step of a drill. It may be repeated any number of times, and interrupted at any point.
  * @throws DrillStopped if the drill ends here
  */
-export async function takeDrillStep(run: DrillRun, id: string, name: string): Promise<StepResult> {
+export async function takeDrillStep(run: DrillRun, id: string, name: string): Promise<OperationStepResult> {
   const item = await readDrill(run, id)
   const { data: drill } = item
   const step = drillSteps.find(one => one.name === name)
   if (!step) throw new Error(`a drill has no step ${name}`)
   // an earlier attempt has completed the step
-  if (drill.step !== name || drill.status !== 'running') return DONE
+  if (drill.step !== name || drill.status !== 'running') return STEP_DONE
   const done = await step.work(createDrilling(run), drill)
-  if (!done.ok) return AGAIN
-  await noteDrill(run, item, {
+  if (!done.ok) return STEP_AGAIN
+  await noteDrillProgress(run, item, {
     ...drill,
     ...done.value,
     step: stepAfter(name),
     stepAt: run.ports.clock.now(),
   })
-  return DONE
+  return STEP_DONE
 }
 
 /** Returns what an operator should do if a drill stopped at a step. */

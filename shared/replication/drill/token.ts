@@ -1,7 +1,7 @@
 import type { Token } from '../../model/token.ts'
 import { key } from '../../storage/kinds.ts'
-import { issueBatch } from '../../tokens/mint.ts'
-import { defaultParameters, pickTokenTerms } from '../../tokens/parameters.ts'
+import { issueBatchToken } from '../../tokens/mint.ts'
+import { defaultTokenParameters, pickTokenTerms } from '../../tokens/parameters.ts'
 import type { DrillRun } from './run.ts'
 
 /** Lifetime of a step's token in seconds; every step gets a new one. */
@@ -18,7 +18,7 @@ export async function issueDrillToken({
   const [record] = await store.read([key('cluster')])
   if (record) cipher.expectKeyring(record.data)
   const token: Token = {
-    ...pickTokenTerms(defaultParameters),
+    ...pickTokenTerms(defaultTokenParameters),
     type: 'batch',
     hash: '',
     path: 'drill',
@@ -31,5 +31,5 @@ export async function issueDrillToken({
     ttl: DRILL_TOKEN_TTL_SECONDS,
     creationTtl: DRILL_TOKEN_TTL_SECONDS,
   }
-  return (await issueBatch(token, cipher)).text
+  return (await issueBatchToken(token, cipher)).text
 }

@@ -1,5 +1,5 @@
 /** The result of watching two clusters' health. */
-export interface Watched {
+export interface ServingInterruptions {
   /** highest number of clusters that served at one moment */
   mostAtOnce: number
   /** longest time in milliseconds without a serving cluster */
@@ -19,10 +19,10 @@ export function watchServing(
   serving: () => Promise<readonly string[]>,
   clock: { now(): number; sleep(ms: number): Promise<unknown> },
   everyMs: number,
-): () => Promise<Watched> {
-  const watched: Watched = { mostAtOnce: 0, longestGap: 0, samples: 0 }
+): () => Promise<ServingInterruptions> {
+  const watched: ServingInterruptions = { mostAtOnce: 0, longestGap: 0, samples: 0 }
   let isOver = false
-  const look = async (): Promise<Watched> => {
+  const look = async (): Promise<ServingInterruptions> => {
     let served = clock.now()
     for (;;) {
       const isLast = isOver

@@ -1,7 +1,7 @@
 import type { RequestFacts } from '../../api/call.ts'
 import { type ClusterRecord, deployedLinkAddress } from '../../model/cluster.ts'
 import type { Deployment } from '../../ports.ts'
-import { type AddressRules, memberAddress } from '../../values/member-address.ts'
+import { type AddressRules, normaliseMemberAddress } from '../../values/member-address.ts'
 import { invalidAddressError, ownAddressUnknownError } from '../operation/refusals.ts'
 
 /**
@@ -11,13 +11,13 @@ import { invalidAddressError, ownAddressUnknownError } from '../operation/refusa
  * @returns an empty text for an empty one
  * @throws ApiError
  */
-export function parseAddress(input: string, name: string, rules: AddressRules): string {
+export function parseMemberAddress(input: string, name: string, rules: AddressRules): string {
   if (input === '') return ''
   // the URL parser would turn these words and numbers into a host that the caller did not mean
   const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(input)?.[1]?.replace(/:\d*$/, '') ?? ''
   if (/^(?:true|false|\d*)$/i.test(host)) throw invalidAddressError(name)
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(input) ? input : `https://${input}`
-  const address = memberAddress(text, rules)
+  const address = normaliseMemberAddress(text, rules)
   if (address === undefined) throw invalidAddressError(name)
   return address
 }
@@ -26,7 +26,7 @@ export function parseAddress(input: string, name: string, rules: AddressRules): 
  * Returns the address under which secondaries reach this cluster: the configured one, that of the deployment, or that of
  * this request.
  */
-export function resolveOwnAddress(
+export function resolveOwnLinkAddress(
   record: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   deployment: Pick<Deployment, 'apiAddress' | 'linkAddress' | 'plainEndpoints'>,
   { domain }: Pick<RequestFacts, 'domain'>,

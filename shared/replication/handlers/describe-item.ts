@@ -1,10 +1,10 @@
 import { isRootToken } from '../../model/token.ts'
-import type { Kind, kinds } from '../../storage/kinds.ts'
-import type { Stored } from '../../storage/stored.ts'
+import type { itemKinds, Kind } from '../../storage/kinds.ts'
+import type { StoredDataByKind } from '../../storage/stored.ts'
 
 /** The kinds of items that journals contain. */
 type Replicated = {
-  [K in Kind]: (typeof kinds)[K]['table'] extends 'data' ? K : never
+  [K in Kind]: (typeof itemKinds)[K]['table'] extends 'data' ? K : never
 }[Kind]
 
 /** An item by its key, with its content if that is known. */
@@ -15,7 +15,7 @@ interface DescribedItem<K extends Kind> {
   mount: string
   /** its sort key */
   name: string
-  data?: Partial<Stored[K]> | undefined
+  data?: Partial<StoredDataByKind[K]> | undefined
 }
 
 /** Descriptions of items by kind. They contain accessors and names, but no secret and no text that is encrypted or signed. */
@@ -46,7 +46,12 @@ const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => s
   rotation: ({ mount }) => `rotation of the credentials of ${mount}`,
 }
 
-const describeToken = ({ login, role, policies, displayName }: Partial<Stored['token']>): string => {
+const describeToken = ({
+  login,
+  role,
+  policies,
+  displayName,
+}: Partial<StoredDataByKind['token']>): string => {
   if (login) return `token of role ${login.role}`
   if (role) return `token of token role ${role}`
   if (policies && isRootToken({ policies })) return 'root token'
@@ -63,7 +68,7 @@ const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(descrip
  * @param mounts known mounts, including removed ones
  * @param item as it was stored; absent: unknown
  */
-export function describeItem(
+export function describeItemForOperator(
   { kind, pk, sk }: { kind: string; pk: string; sk: string },
   mounts: readonly { accessor: string; path: string }[],
   item?: unknown,

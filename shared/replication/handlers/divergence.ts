@@ -4,13 +4,13 @@ import { listFields, readPageParameters } from '../../api/listing.ts'
 import type { JournalHead } from '../../journal/head.ts'
 import { type ClusterRecord, linkToPrimaryOf } from '../../model/cluster.ts'
 import type { DifferenceReport, DivergingKey } from '../../model/secondary.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { printTime } from '../../values/time.ts'
-import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
-import { describeItem } from './describe-item.ts'
+import { formatTime } from '../../values/time.ts'
+import { divergingKeysOf, isDivergingKeyGivenUp, shortKeyName } from '../secondary/diverging.ts'
+import { describeItemForOperator } from './describe-item.ts'
 
-export const divergenceFields = listFields
+export const divergingItemsFields = listFields
 
 /** Number of journal entries in an answer, and of characters of all their changes. An answer has at least one journal entry. */
 const USUAL = 100
@@ -59,7 +59,7 @@ interface Counts {
 }
 
 /** Reads the journal head and the diverging keys together with the request's first read. */
-export const prepareDivergence = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
+export const prepareDivergingItems = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
   keys: [key('diverging')] as const,
   ...prefetchJournalView(ports, () => ({ treeId: undefined })),
 })
@@ -68,14 +68,14 @@ export const prepareDivergence = async ({ ports }: Pick<EarlyCall, 'ports'>) => 
  * Handles GET sys/replication/dr/divergence: lists the commits of this cluster that its set does not have, from the reports
  * that were stored before they were undone, in pages. Also lists the items that keep differing from the primary's.
  */
-export async function showDivergence(call: Call<typeof divergenceFields>): Promise<CallOutcome> {
+export async function showDivergingItems(call: Call<typeof divergingItemsFields>): Promise<CallOutcome> {
   const { record } = call.cluster
   // read before the reports, because the last report is stored before the head says that all are complete
   const { head } = await readJournalView(call, undefined)
   const waits = describeMissingInput(record, head)
   const lost = await readLostEntries(call)
   const { treeId, link } = record
-  const keys = divergingOf(call.fetched.get(key('diverging')), {
+  const keys = divergingKeysOf(call.fetched.get(key('diverging')), {
     treeId,
     link: link?.name,
   })
@@ -115,7 +115,7 @@ export function describeMissingInput(
     : 'the journal of the primary, which is compared with that of this cluster: repeat this in a few seconds'
 }
 
-type Mounts = Parameters<typeof describeItem>[1]
+type Mounts = Parameters<typeof describeItemForOperator>[1]
 
 const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
 
@@ -123,16 +123,16 @@ const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts
 const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) => ({
   kind,
   key: [pk, sk] as const,
-  what: describeItem({ kind, pk, sk }, mounts),
+  what: describeItemForOperator({ kind, pk, sk }, mounts),
   rounds,
-  last_found: printTime(at),
-  given_up: isGivenUp({ rounds }),
-  name: tagOf({ kind, pk, sk }),
+  last_found: formatTime(at),
+  given_up: isDivergingKeyGivenUp({ rounds }),
+  name: shortKeyName({ kind, pk, sk }),
 })
 
 /** Returns a page of the lost commits; `next` is the value for `after`. The first page contains the counts of all commits. */
 async function readLostEntries(
-  call: Call<typeof divergenceFields>,
+  call: Call<typeof divergingItemsFields>,
 ): Promise<{ lost: readonly LostEntry[]; next: string; counts?: Counts }> {
   const { after = '', limit = USUAL } = readPageParameters(call.parameters)
   const page = newPage(after, Math.min(limit, MOST))
@@ -151,7 +151,7 @@ async function readLostEntries(
     }
     if (page.isFull() && after !== '') return page.found()
     if (read >= MOST_PARTS) return { ...page.found(), counts: { ...counts, more: true } }
-    parts = await store.list(partitions('report'), defined({ after: from || undefined, limit: PARTS }))
+    parts = await store.list(itemPartitions('report'), defined({ after: from || undefined, limit: PARTS }))
     from = parts.at(-1)?.sk ?? from
     if (parts.length === 0) return { ...page.found(), ...(after === '' ? { counts } : {}) }
   }
@@ -196,7 +196,7 @@ const entriesOf = (
     name: `${sk}#${String(index).padStart(PLACE_DIGITS, '0')}`,
     position: pos,
     commit: id,
-    time: printTime(at),
+    time: formatTime(at),
     cut: forkPoint,
     epoch,
     changes: changes.map(change => shownChange(change, withoutItems, mounts)),
@@ -212,6 +212,6 @@ const shownChange = (
 ): ShownChange => ({
   kind,
   key: [pk, sk],
-  what: describeItem({ kind, pk, sk }, mounts, item),
+  what: describeItemForOperator({ kind, pk, sk }, mounts, item),
   ...(item === undefined ? (bare ? {} : { deleted: true as const }) : { item }),
 })

@@ -7,15 +7,20 @@ import { toTransactionElements } from '../../journal/to-elements.ts'
 import { removeOtherMembers } from '../../link/admin/joining.ts'
 import { makeOwnLinkKey } from '../../link/admin/keys.ts'
 import { type ClusterRecord, createEmptyLink } from '../../model/cluster.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { roleChangingError } from '../operation/refusals.ts'
-import { checkTransition } from '../operation/transitions.ts'
-import { beginJournal, createBackfillJob, createDetachJob, endJournal } from '../primary/enable.ts'
-import { parseAddress } from './addresses.ts'
-import { recordOf } from './record.ts'
+import { checkRoleTransition } from '../operation/transitions.ts'
+import {
+  beginOwnJournal,
+  createBackfillJob,
+  createMarksRemovalJob,
+  endJournalKeeping,
+} from '../primary/enable.ts'
+import { parseMemberAddress } from './addresses.ts'
+import { requireClusterRecord } from './record.ts'
 
-export const primaryFields = {
+export const enablePrimaryFields = {
   primary_cluster_addr: text(
     'Address of this cluster for secondaries; default: the configured one, or that of this request',
   ),
@@ -25,19 +30,19 @@ export const primaryFields = {
  * Handles POST sys/replication/dr/primary/enable: this cluster becomes the primary of a new set and writes a journal. A
  * background job adds the existing items to the journal. No other cluster can follow before that job is done.
  */
-export async function enablePrimary(call: Call<typeof primaryFields>): Promise<CallOutcome> {
+export async function enablePrimary(call: Call<typeof enablePrimaryFields>): Promise<CallOutcome> {
   const { parameters, ports, now, request } = call
-  const item = recordOf(call)
-  const address = parseAddress(
+  const item = requireClusterRecord(call)
+  const address = parseMemberAddress(
     parameters.primary_cluster_addr ?? '',
     'primary_cluster_addr',
     ports.deployment,
   )
   const isNewAddress =
     parameters.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
-  checkTransition('primary/enable', item.data, { isNewAddress })
+  checkRoleTransition('primary/enable', item.data, { isNewAddress })
   if (item.data.mode === 'primary') return setAddress(item, address)
-  const { epoch, treeId, head } = await beginJournal(ports, item.data)
+  const { epoch, treeId, head } = await beginOwnJournal(ports, item.data)
   const record: ClusterRecord = {
     ...item.data,
     mode: 'primary',
@@ -67,7 +72,7 @@ async function becomePrimary(
   { ports: { journal, entropy }, now, request }: Pick<Call, 'ports' | 'now' | 'request'>,
 ): Promise<void> {
   const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
-  const changes = [replace(item, item, data), makeRoleEventChange(change, now)]
+  const changes = [replaceItem(item, item, data), makeRoleEventChange(change, now)]
   const done = await journal.transact([...toTransactionElements(changes, entropy), head])
   if (done !== 'done') throw roleChangingError()
 }
@@ -78,7 +83,7 @@ function setAddress(item: Item<'cluster'>, clusterAddr: string): CallOutcome {
     answer: noContentAnswer([
       'this cluster is a DR primary already: secondaries are given the new address with their next activation token',
     ]),
-    changes: [replace(item, item, { ...item.data, clusterAddr })],
+    changes: [replaceItem(item, item, { ...item.data, clusterAddr })],
   }
 }
 
@@ -86,16 +91,16 @@ function setAddress(item: Item<'cluster'>, clusterAddr: string): CallOutcome {
 const MOST = 80
 
 /** The last position of an ended journal, and the position after it. */
-type JournalEnd = Awaited<ReturnType<typeof endJournal>>
+type JournalEnd = Awaited<ReturnType<typeof endJournalKeeping>>
 
 /**
  * Runs the first step of primary/disable: closes the journal. May be repeated. Followers can still fetch all of it, and
  * nothing is written to it afterwards.
  */
 export async function endOwnJournal(call: Call): Promise<JournalEnd> {
-  const { data } = recordOf(call)
-  checkTransition('primary/disable', data)
-  const ended = await endJournal(call.ports, data)
+  const { data } = requireClusterRecord(call)
+  checkRoleTransition('primary/disable', data)
+  const ended = await endJournalKeeping(call.ports, data)
   await writeReplicationEvent(
     'primary-disabled',
     call.request.id,
@@ -109,8 +114,8 @@ export async function endOwnJournal(call: Call): Promise<JournalEnd> {
 /** Handles POST sys/replication/dr/primary/disable after the journal has ended: ends the set. */
 export async function disablePrimary(call: Call, { journalStart, end }: JournalEnd): Promise<CallOutcome> {
   const { ports, now, request } = call
-  const item = recordOf(call)
-  checkTransition('primary/disable', item.data)
+  const item = requireClusterRecord(call)
+  checkRoleTransition('primary/disable', item.data)
   const gone = await removeOtherMembers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
   const { id, name, keyring, term, keyringEdition, initialisedAt } = item.data
@@ -122,10 +127,10 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
     ]),
     changes: [
       ...gone.slice(0, MOST),
-      replace(item, item, to),
+      replaceItem(item, item, to),
       makeRoleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
-    afterwards: () => ports.background.start(createDetachJob(journalStart, item.data.treeId, now)),
+    afterwards: () => ports.background.start(createMarksRemovalJob(journalStart, item.data.treeId, now)),
   }
 }
 

@@ -4,13 +4,13 @@ import { boolField, text } from '../../api/fields.ts'
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { sameSecret } from '../../values/secret.ts'
-import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
+import { secretsEqual } from '../../values/secret.ts'
+import { awaitOperation, beginOperation, createOperationStart } from '../operation/operate.ts'
 import { operationFailedError } from '../operation/refusals.ts'
-import { checkTransition } from '../operation/transitions.ts'
+import { checkRoleTransition } from '../operation/transitions.ts'
 import { readWaitingExecution } from '../operation/waiting.ts'
-import { parseAddress } from './addresses.ts'
-import { recordOf } from './record.ts'
+import { parseMemberAddress } from './addresses.ts'
+import { requireClusterRecord } from './record.ts'
 
 export const promoteFields = {
   primary_cluster_addr: text(
@@ -32,11 +32,11 @@ const ANSWER_REMEMBERED_MS = 600_000
  * Handles POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repeated request joins
  * the running promotion, or gets the answer of the completed one.
  */
-export async function promote(call: Call<typeof promoteFields>): Promise<CallOutcome> {
+export async function promoteSecondary(call: Call<typeof promoteFields>): Promise<CallOutcome> {
   const { ports, parameters } = call
   const { record } = call.cluster
-  const item = recordOf(call)
-  const address = parseAddress(
+  const item = requireClusterRecord(call)
+  const address = parseMemberAddress(
     parameters.primary_cluster_addr ?? '',
     'primary_cluster_addr',
     call.ports.deployment,
@@ -57,7 +57,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<CallOut
     address: address || undefined,
     end,
   })
-  const operating = newOperation(ports)
+  const operating = createOperationStart(ports)
   await beginOperation(operating, item, { name: 'promotion', step: 'verify', promotion }, call, waiting)
   return outcomeOf(await awaitOperation(operating.id, ports))
 }
@@ -82,7 +82,7 @@ async function isSame(
   address: string,
 ): Promise<boolean> {
   const alike = promotion.force === (call.parameters.force ?? false) && (promotion.address ?? '') === address
-  return alike || sameSecret(promotion.requestHmac, await requestHmacOf(call, address))
+  return alike || secretsEqual(promotion.requestHmac, await requestHmacOf(call, address))
 }
 
 /**
@@ -98,12 +98,12 @@ async function repeatPromotion(
   const promoted = fetched.get(key('promoted'))?.data
   const [running] = record.operation ? await ports.store.read([key('operation', record.operation)]) : []
   const known = running?.data.promotion?.requestHmac ?? promoted?.requestHmac
-  const same = known !== undefined && sameSecret(known, await requestHmacOf(call, address))
+  const same = known !== undefined && secretsEqual(known, await requestHmacOf(call, address))
   if (same && record.operation && running?.data.promotion)
     return outcomeOf(await awaitOperation(record.operation, ports))
   if (same && promoted && now - promoted.at <= ANSWER_REMEMBERED_MS)
     return { answer: noContentAnswer([BECOMING, ...promoted.warnings]) }
-  checkTransition('secondary/promote', record)
+  checkRoleTransition('secondary/promote', record)
   throw new ApiError('internal', 'a cluster without operator took a promotion')
 }
 
@@ -121,10 +121,10 @@ const BECOMING =
  */
 export async function demotePrimary(call: Call): Promise<CallOutcome> {
   const { ports } = call
-  const item = recordOf(call)
-  checkTransition('primary/demote', item.data)
+  const item = requireClusterRecord(call)
+  checkRoleTransition('primary/demote', item.data)
   if (call.cluster.record.mode === 'secondary') return answerEndOfJournal(call, ALREADY)
-  const operating = newOperation(ports)
+  const operating = createOperationStart(ports)
   await beginOperation(operating, item, { name: 'demotion', step: 'close' }, call)
   const { status, fault } = await awaitOperation(operating.id, ports)
   if (status === 'failed') throw operationFailedError(fault)

@@ -3,19 +3,19 @@ import type { JournalHead } from '../../journal/head.ts'
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
-import { key, partitions } from '../../storage/kinds.ts'
-import { type AddressRules, memberAddress } from '../../values/member-address.ts'
-import { printTime } from '../../values/time.ts'
-import type { CarryTo } from '../../wire/carry.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
+import { type AddressRules, normaliseMemberAddress } from '../../values/member-address.ts'
+import { formatTime } from '../../values/time.ts'
+import type { CreateLinkCarrier } from '../../wire/carry.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import { notInASetError, roleChangingError } from '../operation/refusals.ts'
-import { type CheckResult, type PromotionFacts, runPromotionChecks } from '../promotion/decide.ts'
-import { gatherPromotionFacts, tryKeyring } from '../promotion/facts.ts'
-import { describeOwnCluster, showKeyring } from '../readiness/gather.ts'
+import { type PromotionCheckResult, type PromotionFacts, runPromotionChecks } from '../promotion/decide.ts'
+import { gatherPromotionFacts, tryOwnKeyring } from '../promotion/facts.ts'
+import { describeKeyringTest, describeOwnCluster } from '../readiness/gather.ts'
 import { planPromotion } from '../readiness/plan.ts'
-import { readPreparation } from '../readiness/preparation.ts'
-import { checkSwitch, findSuccessorFault, planSwitch } from '../readiness/switch-checks.ts'
-import { connectVia } from '../secondary/connect.ts'
+import { readPromotionPreparation } from '../readiness/preparation.ts'
+import { checkPlannedSwitch, describeSwitchSteps, findSuccessorFault } from '../readiness/switch-checks.ts'
+import { createPeerConnector } from '../secondary/connect.ts'
 
 /** Milliseconds to wait for the primary at each call. The request must end before API Gateway's timeout. */
 const READINESS_TIMEOUT_MS = 6000
@@ -38,14 +38,14 @@ export async function showSecondaryReadiness(call: Call): Promise<CallOutcome> {
 
 async function secondaryReadiness(call: Call, record: ClusterRecord) {
   const { ports, now } = call
-  const connect = connectVia(withShortTimeout(ports.carryTo), ports)
+  const connect = createPeerConnector(withShortTimeout(ports.carryTo), ports)
   const facts = await gatherPromotionFacts(
     { ports, connect, deadline: now + 3 * READINESS_TIMEOUT_MS },
     record,
   )
   const [own, operation_token, contact, head] = await Promise.all([
     describeOwnCluster(call),
-    readPreparation(call, record.mode),
+    readPromotionPreparation(call, record.mode),
     ports.store.read([key('contact')]).then(([item]) => item?.data),
     ports.journal.head(),
   ])
@@ -59,7 +59,7 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
     checks: [...changingRow(changing), ...runPromotionChecks(facts).map(shownCheck)],
     promotion,
     promotion_with_force: withChanging(planPromotion(planning, { force: true }), changing),
-    keyring: showKeyring(facts.keyring, record.term),
+    keyring: describeKeyringTest(facts.keyring, record.term),
     lag: lagOf(facts, head),
     tree: { corrupted: facts.corrupted, reindexing: facts.reindexing },
     operation_token,
@@ -87,7 +87,7 @@ const changingRow = (changing: string | undefined) => [
   }),
 ]
 
-const shownCheck = ({ name, overridden, text }: CheckResult) => ({
+const shownCheck = ({ name, overridden, text }: PromotionCheckResult) => ({
   name,
   passes: text === undefined,
   text: text ?? '',
@@ -102,14 +102,17 @@ function lagOf({ primary, now }: PromotionFacts, head: JournalHead | undefined) 
       ...common,
       ...(primary.lastAnswerAt === undefined
         ? {}
-        : { last_contact: printTime(primary.lastAnswerAt), last_contact_age_ms: now - primary.lastAnswerAt }),
+        : {
+            last_contact: formatTime(primary.lastAnswerAt),
+            last_contact_age_ms: now - primary.lastAnswerAt,
+          }),
     }
   if (primary.state === 'refuses') return { ...common, text: primary.text }
   if (primary.state === 'none') return common
   return {
     ...common,
     ...(primary.lag === 'diverged' ? { text: 'the journals have diverged' } : { behind_ms: primary.lag }),
-    last_contact: printTime(now),
+    last_contact: formatTime(now),
     last_contact_age_ms: 0,
     ...(primary.reported
       ? {
@@ -123,7 +126,7 @@ function lagOf({ primary, now }: PromotionFacts, head: JournalHead | undefined) 
 
 /** Limits the timeout of each call. */
 const withShortTimeout =
-  (carryTo: CarryTo): CarryTo =>
+  (carryTo: CreateLinkCarrier): CreateLinkCarrier =>
   to => {
     const carry = carryTo(to)
     return (method, call, timeoutMs) => carry(method, call, Math.min(timeoutMs, READINESS_TIMEOUT_MS))
@@ -132,12 +135,12 @@ const withShortTimeout =
 async function primaryReadiness(call: Call, record: ClusterRecord) {
   const { ports, now } = call
   const [keyring, head, listed, [check, reindex, diverging], own, operation_token] = await Promise.all([
-    tryKeyring(ports, record),
+    tryOwnKeyring(ports, record),
     ports.journal.head(),
-    ports.store.list(partitions('secondary')),
+    ports.store.list(itemPartitions('secondary')),
     ports.store.read([key('tree-check'), key('tree-reindex'), key('diverging')]),
     describeOwnCluster(call),
-    readPreparation(call, record.mode),
+    readPromotionPreparation(call, record.mode),
   ])
   const known = await Promise.all(
     listSecondaries(listed, record).map(async one => ({
@@ -147,14 +150,14 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
   )
   const changing = describeRoleChange(record)
   const facts = { head, built: record.treeComplete !== false, keyring, secondaries: known }
-  const checks = [...changingRow(changing), ...checkSwitch(facts, now).map(shownCheck)]
+  const checks = [...changingRow(changing), ...checkPlannedSwitch(facts, now).map(shownCheck)]
   return {
     mode: record.mode,
     ready: checks.every(({ passes }) => passes),
     cluster_id: record.set ?? '',
     checks,
-    planned_switch: planSwitch(facts),
-    keyring: showKeyring(keyring, record.term),
+    planned_switch: describeSwitchSteps(facts),
+    keyring: describeKeyringTest(keyring, record.term),
     position: { epoch: head?.epoch ?? '', last: head?.last ?? 0 },
     secondaries: known.map(one => successorOf(one, head, call)),
     tree: {
@@ -188,7 +191,7 @@ function successorOf(
   head: JournalHead | undefined,
   { now, ports }: { now: number; ports: { deployment: AddressRules } },
 ) {
-  const address = memberAddress(one.address, ports.deployment) ?? ''
+  const address = normaliseMemberAddress(one.address, ports.deployment) ?? ''
   const { id, expires, version, heartbeat, activatedAt, createdAt } = one
   const fault = findSuccessorFault(one, head ?? { epoch: '' }, now)
   return {
@@ -201,7 +204,7 @@ function successorOf(
       age_seconds: Math.floor((now - createdAt) / 1000),
       used: activatedAt !== undefined,
       expired: activatedAt === undefined && expires <= now,
-      expires: printTime(expires),
+      expires: formatTime(expires),
     },
     ...(heartbeat
       ? {
@@ -210,7 +213,7 @@ function successorOf(
           clock_skew_ms: heartbeat.skewMs,
           behind: Math.max(0, (head?.last ?? heartbeat.seq) - heartbeat.seq),
           behind_ms: one.lag,
-          last_heartbeat: printTime(heartbeat.at),
+          last_heartbeat: formatTime(heartbeat.at),
         }
       : {}),
   }

@@ -1,8 +1,8 @@
 import { formatTermRecipient, listTermRecipients } from '../../link/admin/holders.ts'
 import type { ClusterRevocation, RevocationItems } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Store } from '../../ports.ts'
-import { type Item, partitions } from '../../storage/kinds.ts'
+import type { ItemStore } from '../../ports.ts'
+import { type Item, itemPartitions } from '../../storage/kinds.ts'
 import {
   ambiguousRevocationError,
   noClusterToRevokeError,
@@ -25,13 +25,13 @@ export type RevocationTarget =
 
 export async function readKnownClusters(
   record: KnownClusters['record'],
-  store: Pick<Store, 'list'>,
+  store: Pick<ItemStore, 'list'>,
 ): Promise<KnownClusters> {
   const [secondaries, holders, terms, members] = await Promise.all([
-    store.list(partitions('secondary')),
-    store.list(partitions('holder')),
-    store.list(partitions('term')),
-    store.list(partitions('member')),
+    store.list(itemPartitions('secondary')),
+    store.list(itemPartitions('holder')),
+    store.list(itemPartitions('term')),
+    store.list(itemPartitions('member')),
   ])
   return { record, secondaries, holders, terms, members }
 }
@@ -43,7 +43,11 @@ export async function readKnownClusters(
  * @param force allows a cluster id that this cluster does not know
  * @throws ApiError if nothing matches, several clusters match, or this cluster itself matches
  */
-export function findTarget(nameOrId: string, known: KnownClusters, force: boolean): RevocationTarget {
+export function findRevocationTarget(
+  nameOrId: string,
+  known: KnownClusters,
+  force: boolean,
+): RevocationTarget {
   const { record, secondaries } = known
   const admission = secondaries.find(({ data }) => data.id === nameOrId)
   const named = clustersNamed(nameOrId, known, force).filter(id => id !== admission?.data.cluster)

@@ -1,15 +1,15 @@
 import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { boolField, text } from '../../api/fields.ts'
 import { auditRevocation, makeRevocationChanges } from '../../link/admin/secondaries.ts'
-import { CONFLICT, ok, type Result } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
-import { printTime } from '../../values/time.ts'
+import { CONFLICT_RESULT, ok, type Result } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
+import { formatTime } from '../../values/time.ts'
 import { secondariesChangingError } from '../operation/refusals.ts'
-import { checkTransition } from '../operation/transitions.ts'
-import { findTarget, type RevocationTarget, readKnownClusters } from './revocation-target.ts'
+import { checkRoleTransition } from '../operation/transitions.ts'
+import { findRevocationTarget, type RevocationTarget, readKnownClusters } from './revocation-target.ts'
 import { rotateKeyring } from './rotate.ts'
 
-export const revokeFields = {
+export const revokeSecondaryFields = {
   id: text('Name of an admission or of a cluster, or UUID of a cluster', { required: true }),
   retire: boolField(
     'Also rotate the keyring, and end all batch tokens and prepared DR operation tokens made so far',
@@ -25,23 +25,25 @@ const REVOKE_PAUSE_MS = 20
  * A name or id without a cluster is rejected. A repeated revocation changes nothing and returns the time of the first one.
  * The journal contains the revocation, so clusters that are promoted later know it; an ended journal rejects it.
  */
-export async function revokeTarget(call: Call<typeof revokeFields>): Promise<RevocationTarget> {
+export async function revokeRequestedCluster(
+  call: Call<typeof revokeSecondaryFields>,
+): Promise<RevocationTarget> {
   const { parameters, ports, now, request } = call
   const { id = '', force = false } = parameters
   const cluster = call.cluster
-  checkTransition('primary/revoke-secondary', cluster.record)
+  checkRoleTransition('primary/revoke-secondary', cluster.record)
   let isNoted = false
   const pause = (tried: number) => ports.clock.sleep(REVOKE_PAUSE_MS * 2 ** tried)
-  const found = await retry(
+  const found = await retryOnConflict(
     { tries: REVOKE_TRIES, pause },
     async (): Promise<Result<RevocationTarget, 'conflict'>> => {
       const known = await readKnownClusters(cluster.record, ports.store)
-      const target = findTarget(id, known, force)
+      const target = findRevocationTarget(id, known, force)
       if (target.is === 'revoked') return ok(target)
       if (!isNoted) await auditRevocation(target.revoking, request.id, cluster.record, ports)
       isNoted = true
       const changes = makeRevocationChanges(target.revoking, known, { at: now, as: cluster.record })
-      return (await ports.store.commit(changes, cluster)) === 'done' ? ok(target) : CONFLICT
+      return (await ports.store.commit(changes, cluster)) === 'done' ? ok(target) : CONFLICT_RESULT
     },
   )
   if (!found.ok) throw secondariesChangingError()
@@ -53,7 +55,7 @@ export async function revokeTarget(call: Call<typeof revokeFields>): Promise<Rev
  * and warns of what the revocation does not end.
  */
 export async function revokeSecondary(
-  call: Call<typeof revokeFields>,
+  call: Call<typeof revokeSecondaryFields>,
   target: RevocationTarget,
 ): Promise<CallOutcome> {
   const { retire = false } = call.parameters
@@ -69,7 +71,7 @@ const clusterOf = (target: RevocationTarget): string | undefined =>
 /** Returns warnings: that the target was revoked before, and which other clusters have the name. */
 function describe(target: RevocationTarget, nameOrId: string): string[] {
   if (target.is === 'revoked')
-    return [`${nameOrId} was revoked already, at ${printTime(target.at)}; that revocation holds`]
+    return [`${nameOrId} was revoked already, at ${formatTime(target.at)}; that revocation holds`]
   return target.namesakes.map(
     id =>
       `the cluster ${id} has the name ${nameOrId} too, and is not revoked: only an unused activation token was; give its id to revoke it`,

@@ -17,19 +17,19 @@ import {
 } from '../../link/admin/holders.ts'
 import { setRecordKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
-import { replace } from '../../storage/changes.ts'
-import { key, partitions } from '../../storage/kinds.ts'
-import { ageSince, printTime } from '../../values/time.ts'
-import { readTermFacts } from '../reencryption/facts.ts'
+import { replaceItem } from '../../storage/changes.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
+import { ageSince, formatTime } from '../../values/time.ts'
+import { readKeyringTermFacts } from '../reencryption/facts.ts'
 import { showOlderTerms } from '../reencryption/show.ts'
-import { type AckPorts, awaitAcknowledgements } from '../status/acknowledged.ts'
+import { type AcknowledgementPorts, awaitAcknowledgements } from '../status/acknowledged.ts'
 
-export const rotateFields = {
+export const rotateKeyringFields = {
   retire: boolField('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
 }
 
 /** Reads cluster record and keyring together with the request's first read. */
-export const prepareKeys = async () => ({
+export const prepareKeyRotation = async () => ({
   keys: [key('cluster'), key('keyring')] as const,
   prepared: undefined,
 })
@@ -40,7 +40,7 @@ export const prepareKeys = async () => ({
  * an environment with an older one notices at its next request.
  * @see docs/spec/keys.md#terms
  */
-export async function rotate(call: Call<typeof rotateFields>): Promise<CallOutcome> {
+export async function handleRotate(call: Call<typeof rotateKeyringFields>): Promise<CallOutcome> {
   return rotateKeyring(call, call.parameters.retire === true)
 }
 
@@ -57,9 +57,9 @@ export async function rotateKeyring(
   const { keyring, record } = keysOf(call)
   const { ports, now } = call
   const [known, holders, secondaries] = await Promise.all([
-    ports.store.list(partitions('term')),
-    ports.store.list(partitions('holder')),
-    ports.store.list(partitions('secondary')),
+    ports.store.list(itemPartitions('term')),
+    ports.store.list(itemPartitions('holder')),
+    ports.store.list(itemPartitions('secondary')),
   ])
   const { keyring: made, terms } = await ports.keyFactory.addNextTerm(keyring.data, now)
   const next = setRecordKeyring(record.data, made)
@@ -71,8 +71,8 @@ export async function rotateKeyring(
   })
   const before = terms.map(({ id }) => id).filter(id => id !== made.activeTerm)
   const changes = [
-    replace(keyring, keyring, next.keyring),
-    replace(record, record, next.record),
+    replaceItem(keyring, keyring, next.keyring),
+    replaceItem(record, record, next.record),
     ...noted,
     ...recordHeldTerms(holders, before, secondaries, record.data),
   ]
@@ -101,7 +101,7 @@ const describeHolder = (one: TermRecipient): string =>
   `${formatTermRecipient(one)}${one.revoked ? ', which is revoked' : ''}`
 
 /** Describes which secondaries have acknowledged the latest commit, and which have not. */
-async function describeAcknowledgements(ports: AckPorts, patience: number): Promise<string[]> {
+async function describeAcknowledgements(ports: AcknowledgementPorts, patience: number): Promise<string[]> {
   const { acknowledged, missing } = await awaitAcknowledgements(ports, patience)
   return [
     ...(acknowledged.length > 0 ? [`acknowledged by ${acknowledged.map(({ id }) => id).join(', ')}`] : []),
@@ -117,8 +117,10 @@ const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
 /** Handles GET sys/key-status: shows the term that encrypts and its age, the older terms, and the progress of re-encryption. */
 export async function showKeyStatus(call: Call): Promise<CallOutcome> {
   const { term, since } = keysOf(call).keyring.data
-  const facts = await readTermFacts(call.ports, { all: true })
-  return answer(dataAnswer({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))
+  const facts = await readKeyringTermFacts(call.ports, { all: true })
+  return answer(
+    dataAnswer({ term, install_time: formatTime(since), ...(facts ? showOlderTerms(facts) : {}) }),
+  )
 }
 
 function keysOf(call: Call) {

@@ -20,18 +20,18 @@ import {
   makeRevocationChanges,
 } from '../../link/admin/secondaries.ts'
 import { isExchangeKey, parseLinkPublicKeys } from '../../link/pair.ts'
-import { type Item, partitions } from '../../storage/kinds.ts'
+import { type Item, itemPartitions } from '../../storage/kinds.ts'
 import { encodeBase62 } from '../../values/base62.ts'
-import { NAME } from '../../values/names.ts'
-import { printTime } from '../../values/time.ts'
+import { NAME_PATTERN } from '../../values/names.ts'
+import { formatTime } from '../../values/time.ts'
 import {
   invalidPublicKeyError,
   invalidSecondaryIdError,
   invalidTokenTtlError,
   secondaryIdTakenError,
 } from '../operation/refusals.ts'
-import { checkTransition } from '../operation/transitions.ts'
-import { resolveOwnAddress } from './addresses.ts'
+import { checkRoleTransition } from '../operation/transitions.ts'
+import { resolveOwnLinkAddress } from './addresses.ts'
 
 export const secondaryTokenFields = {
   id: text('Unique name of the secondary', { required: true }),
@@ -51,7 +51,7 @@ const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }
 
 /** Reads the items that a new token needs together with the request's first read. */
-export const prepareToken = async ({ parameters }: EarlyCall<typeof secondaryTokenFields>) => ({
+export const prepareSecondaryToken = async ({ parameters }: EarlyCall<typeof secondaryTokenFields>) => ({
   keys: activationTokenItemKeys(parameters.id ?? ''),
   prepared: undefined,
 })
@@ -60,7 +60,7 @@ export const prepareToken = async ({ parameters }: EarlyCall<typeof secondaryTok
  * Runs the first step of primary/secondary-token: logs the revocation of the admission that the token replaces to the audit
  * log.
  */
-export async function noteReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
+export async function auditReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
   const { before } = checkTokenRequest(call)
   const revoking = call.parameters.replace ? findReplacedAdmission(before.secondary) : undefined
   if (revoking) await auditRevocation(revoking, call.request.id, call.cluster.record, call.ports)
@@ -78,7 +78,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   const items = ended ? { ...before, secondary: ended.admission } : before
   if (!record.link || record.set === undefined || record.epoch === undefined)
     throw new ApiError('internal', 'a primary without set, epoch or link key')
-  const address = resolveOwnAddress(record, ports.deployment, request)
+  const address = resolveOwnLinkAddress(record, ports.deployment, request)
   const pair = await decryptOwnLinkKey(record.link.ownKey, ports.cipher)
   const { token, changes } = await makeActivationToken(
     {
@@ -101,7 +101,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
     token: token.reveal(),
     accessor: encodeBase62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
     ttl,
-    creation_time: printTime(now),
+    creation_time: formatTime(now),
     creation_path: request.path,
   }
   return answerAfterChanges(all, addWarnings({ kind: 'wrapped', info }, warnings))
@@ -115,8 +115,8 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
   const revoking = findReplacedAdmission(before)
   if (!before || !revoking) return undefined
   const [secondaries, holders] = await Promise.all([
-    ports.store.list(partitions('secondary')),
-    ports.store.list(partitions('holder')),
+    ports.store.list(itemPartitions('secondary')),
+    ports.store.list(itemPartitions('holder')),
   ])
   const others = secondaries.filter(({ sk }) => sk !== before.sk)
   const items = { secondaries: others, holders }
@@ -135,7 +135,7 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
 /** Validates the request, and returns the items stored under its name. @throws ApiError for the first violated rule */
 function checkTokenRequest({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
   const wish = parseTokenRequest(parameters)
-  checkTransition('primary/secondary-token', record)
+  checkRoleTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = activationTokenItemKeys(wish.id)
   const before = { secondary: fetched.get(secondaryKey), tokenKey: fetched.get(signerKey) }
   if (!parameters.replace && isSecondaryNameTaken(before, record)) throw secondaryIdTakenError(wish.id)
@@ -147,7 +147,7 @@ function parseTokenRequest({
   ttl = DEFAULT_TOKEN_TTL_SECONDS,
   secondary_public_key = '',
 }: Call<typeof secondaryTokenFields>['parameters']) {
-  if (!NAME.test(id) || id.length > LONGEST_ID) throw invalidSecondaryIdError()
+  if (!NAME_PATTERN.test(id) || id.length > LONGEST_ID) throw invalidSecondaryIdError()
   if (ttl <= 0 || ttl > LONGEST_TTL) throw invalidTokenTtlError()
   const keys = secondary_public_key === '' ? undefined : parseLinkPublicKeys(secondary_public_key)
   if (secondary_public_key !== '' && !(keys && isExchangeKey(keys.exchange))) throw invalidPublicKeyError()
@@ -158,8 +158,8 @@ function parseTokenRequest({
  * Handles POST sys/replication/dr/secondary/generate-public-key: makes keys for the next link of this cluster, and deletes
  * keys that were made before. The current link keeps its own.
  */
-export async function generatePublicKey(call: Call): Promise<CallOutcome> {
-  checkTransition('secondary/generate-public-key', call.cluster.record)
+export async function generateLinkPublicKey(call: Call): Promise<CallOutcome> {
+  checkRoleTransition('secondary/generate-public-key', call.cluster.record)
   const { publicKey, changes } = await makePendingLinkKey(call.now, call.ports)
   return answerAfterChanges(changes, dataAnswer({ secondary_public_key: publicKey }))
 }

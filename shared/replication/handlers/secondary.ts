@@ -6,10 +6,15 @@ import { decryptPendingLinkKey } from '../../link/admin/keys.ts'
 import { parseLinkKeyPairs } from '../../link/pair.ts'
 import { linkToPrimaryOf } from '../../model/cluster.ts'
 import type { ActivationInput } from '../../model/operation.ts'
-import { put } from '../../storage/changes.ts'
+import { putItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { awaitOperation, beginOperation, type NewOperation, newOperation } from '../operation/operate.ts'
+import {
+  awaitOperation,
+  beginOperation,
+  createOperationStart,
+  type OperationStart,
+} from '../operation/operate.ts'
 import {
   activationTokenExpiredError,
   notInASetError,
@@ -17,12 +22,12 @@ import {
   tokenOfDifferentSetError,
   unusableTokenError,
 } from '../operation/refusals.ts'
-import { checkTransition } from '../operation/transitions.ts'
-import { parseAddress, resolveOwnAddress } from './addresses.ts'
+import { checkRoleTransition } from '../operation/transitions.ts'
+import { parseMemberAddress, resolveOwnLinkAddress } from './addresses.ts'
 import { loadAuthorities } from './certificates.ts'
-import { recordOf } from './record.ts'
+import { requireClusterRecord } from './record.ts'
 
-export const becomeFields = {
+export const becomeSecondaryFields = {
   token: text('Activation token from the primary', { secret: true, required: true }),
   primary_api_addr: text('Address of the primary, instead of the one in the token'),
   ca_cert: text(
@@ -44,13 +49,13 @@ export const prepareActivation = async () => ({
  * Handles POST sys/replication/dr/secondary/enable: this cluster deletes its items and becomes a secondary. It calls the
  * primary first, so if the primary refuses, nothing has changed here.
  */
-export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<CallOutcome> {
+export async function becomeSecondary(call: Call<typeof becomeSecondaryFields>): Promise<CallOutcome> {
   const { ports, request } = call
   const { record } = call.cluster
-  const item = recordOf(call)
-  checkTransition('secondary/enable', record)
-  const operating = newOperation(ports)
-  const activation = await parseActivation(call, operating)
+  const item = requireClusterRecord(call)
+  checkRoleTransition('secondary/enable', record)
+  const operating = createOperationStart(ports)
+  const activation = await parseActivationToken(call, operating)
   await writeReplicationEvent('activation', operating.id, record, { request: request.id }, ports)
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
@@ -66,26 +71,30 @@ const BECOMING =
  * @param ofSet UUID of the set that the token must belong to; absent: any
  * @throws ApiError for parameters that this cluster can tell to be unusable
  */
-export async function parseActivation(
+export async function parseActivationToken(
   call: ActivationCall,
-  { place }: NewOperation,
+  { place }: OperationStart,
   ofSet?: string,
 ): Promise<ActivationInput> {
   const { parameters, ports, request } = call
   const { record } = call.cluster
   const ca = await loadAuthorities(parameters, ports.authorities)
-  const primaryApiAddr = parseAddress(parameters.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
+  const primaryApiAddr = parseMemberAddress(
+    parameters.primary_api_addr ?? '',
+    'primary_api_addr',
+    ports.deployment,
+  )
   const token = await usableToken(parameters.token ?? '', call, ofSet)
   return defined({
     token: await ports.cipher.encrypt(place, 'token', token),
     primaryApiAddr,
-    address: resolveOwnAddress(record, ports.deployment, request),
+    address: resolveOwnLinkAddress(record, ports.deployment, request),
     ca,
   })
 }
 
 type ActivationCall = Pick<
-  Call<typeof becomeFields>,
+  Call<typeof becomeSecondaryFields>,
   'parameters' | 'fetched' | 'ports' | 'now' | 'request' | 'cluster'
 >
 
@@ -102,7 +111,7 @@ async function usableToken(
   const activation = token ? readActivationClaims(token) : undefined
   if (!activation) throw unusableTokenError()
   // the primary's administrator chose this address when the token was made
-  parseAddress(activation.addr, 'the address in the token', ports.deployment)
+  parseMemberAddress(activation.addr, 'the address in the token', ports.deployment)
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfDifferentSetError()
   if (activation.exp * 1000 <= now) throw activationTokenExpiredError()
   return tokenText
@@ -114,11 +123,11 @@ async function usableToken(
  */
 export async function disableSecondary(call: Call): Promise<CallOutcome> {
   const { ports } = call
-  const item = recordOf(call)
-  checkTransition('secondary/disable', call.cluster.record)
+  const item = requireClusterRecord(call)
+  checkRoleTransition('secondary/disable', call.cluster.record)
   const before = await ports.journal.head()
   const whole = before?.unfinishedSync === null && before.mode !== 'syncing'
-  const operating = newOperation(ports)
+  const operating = createOperationStart(ports)
   const update = { form: 'clear', addresses: [] } as const
   await beginOperation(operating, item, { name: 'disable', step: 'find', primaryUpdate: update }, call)
   // the cluster serves after `leave`, so the caller need not wait for `forget`
@@ -138,14 +147,14 @@ const TORN =
  * Handles POST sys/replication/recover, and sys/replication/dr/secondary/recover with an operation token: restarts
  * following on a secondary that stopped because its syncs did not succeed.
  */
-export function recoverLink({ ports, now, ...call }: Call): CallOutcome {
+export function recoverPrimaryLink({ ports, now, ...call }: Call): CallOutcome {
   const { record } = call.cluster
   if (record.mode === 'disabled') throw notInASetError()
   if (record.mode === 'primary') return { answer: noContentAnswer([IS_PRIMARY]) }
   if (!linkToPrimaryOf(record)) return { answer: noContentAnswer([ALONE]) }
   return {
     answer: noContentAnswer([RESTARTED]),
-    changes: [put(key('recovery'), { at: now })],
+    changes: [putItem(key('recovery'), { at: now })],
     // if waking fails, the puller starts within a minute
     afterwards: () => ports.puller.wake(),
   }

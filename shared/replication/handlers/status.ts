@@ -1,17 +1,17 @@
 import { type AlwaysServedCall, answer, type CallOutcome, dataAnswer } from '../../api/call.ts'
 import { readStatusFacts } from '../status/look.ts'
-import { statusOf } from '../status/status.ts'
+import { buildDrStatus } from '../status/status.ts'
 
 /** There is no performance replication, so its status is always `disabled`. */
 const performance = { mode: 'disabled' }
 
 /** Handles GET sys/replication/dr/status. */
 export const showDrStatus = async (call: AlwaysServedCall): Promise<CallOutcome> =>
-  answer(dataAnswer(statusOf(await readStatusFacts(call))))
+  answer(dataAnswer(buildDrStatus(await readStatusFacts(call))))
 
 /** Handles GET sys/replication/performance/status. */
 export const showPerformanceStatus = (): CallOutcome => answer(dataAnswer(performance))
 
 /** Handles GET sys/replication/status, which most clients use: shows both kinds of replication. */
-export const showStatus = async (call: AlwaysServedCall): Promise<CallOutcome> =>
-  answer(dataAnswer({ dr: statusOf(await readStatusFacts(call)), performance }))
+export const showReplicationStatus = async (call: AlwaysServedCall): Promise<CallOutcome> =>
+  answer(dataAnswer({ dr: buildDrStatus(await readStatusFacts(call)), performance }))

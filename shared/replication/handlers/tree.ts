@@ -3,12 +3,12 @@ import { boolField } from '../../api/fields.ts'
 import { refreshTreeHashes } from '../../journal/refresh.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
-import { type Change, create, remove, replace } from '../../storage/changes.ts'
+import { type Change, createItem, removeItem, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import { CONFLICT, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { CONFLICT_RESULT, ok } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import { toCorruptionReport } from '../check/findings.ts'
-import { awaitOperation, newOperation } from '../operation/operate.ts'
+import { awaitOperation, createOperationStart } from '../operation/operate.ts'
 import {
   checkStartConflictError,
   diffNeedsPrimaryError,
@@ -17,10 +17,10 @@ import {
   reindexRunningError,
   treeNotBuiltError,
 } from '../operation/refusals.ts'
-import { checkTransition } from '../operation/transitions.ts'
-import { readWaitingExecution, runWorkflow } from '../operation/waiting.ts'
+import { checkRoleTransition } from '../operation/transitions.ts'
+import { readWaitingExecution, startAndAwaitWorkflow } from '../operation/waiting.ts'
 import { toRootFacts } from '../status/look.ts'
-import { shownRoot } from '../status/status.ts'
+import { toShownRoot } from '../status/status.ts'
 
 /** Reads the items about the tree together with the request's first read. */
 export const prepareTreeWork = async () => ({
@@ -44,7 +44,7 @@ function treeIdOf(call: Pick<Call, 'cluster'>): string {
 
 /** Handles POST sys/replication/dr/secondary/merkle-check. */
 export function checkSecondaryTree(call: Call): Promise<CallOutcome> {
-  checkTransition('secondary/merkle-check', call.cluster.record)
+  checkRoleTransition('secondary/merkle-check', call.cluster.record)
   return checkMerkleTree(call)
 }
 
@@ -81,17 +81,17 @@ async function joinCheck(
 ): Promise<string> {
   const { ports, now } = call
   let check = before
-  const joins = await retry({ tries: TREE_CHECK_TRIES }, async () => {
+  const joins = await retryOnConflict({ tries: TREE_CHECK_TRIES }, async () => {
     if (check?.data.treeId === treeId && (await isRunning(call, check.data))) return ok(check.data.operation)
     const { checkedAt: _, ...old } = check?.data.treeId === treeId ? check.data : {}
     const begun = await begin(call, 'merkle-check', operation => {
       const next: TreeCheck = { corrupted: false, ...old, treeId, operation, startedAt: now }
-      return replace(key('tree-check'), check, next)
+      return replaceItem(key('tree-check'), check, next)
     })
     if (begun) return ok(begun)
     const [again] = await ports.store.read([key('tree-check')])
     check = again
-    return CONFLICT
+    return CONFLICT_RESULT
   })
   if (!joins.ok) throw checkStartConflictError()
   return joins.value
@@ -119,38 +119,38 @@ async function begin(
   more: Partial<OperationState> = {},
 ): Promise<string | undefined> {
   const { ports, now } = call
-  const { id, place } = newOperation(ports)
+  const { id, place } = createOperationStart(ports)
   const step = name === 'reindex' ? 'build' : 'check'
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...more }
   const adopted = await readWaitingExecution(name, ports)
-  const changes = [create(place, state), note(id), ...(adopted ? [remove(adopted)] : [])]
+  const changes = [createItem(place, state), note(id), ...(adopted ? [removeItem(adopted)] : [])]
   if ((await ports.store.commit(changes, call.cluster)) !== 'done') return undefined
   try {
-    await runWorkflow(name, id, adopted, ports)
+    await startAndAwaitWorkflow(name, id, adopted, ports)
   } catch (error) {
     // nothing restarts it: the next request begins another one
     const [item] = await ports.store.read([place])
     if (item)
-      await ports.store.commit([replace(item, item, { ...item.data, status: 'failed' })], call.cluster)
+      await ports.store.commit([replaceItem(item, item, { ...item.data, status: 'failed' })], call.cluster)
     throw error
   }
   return id
 }
 
-export const reindexFields = {
+export const reindexTreeFields = {
   diff: boolField('Also compare a secondary with its primary, and fetch the items that differ'),
   force: boolField('Recompute the hashes of all pages, not only of wrong ones'),
   skip_flush: boolField('Recompute the hashes of pages later, in the background'),
 }
 
 /** Handles POST sys/replication/dr/secondary/reindex. */
-export function reindexSecondary(call: Call<typeof reindexFields>): Promise<CallOutcome> {
-  checkTransition('secondary/reindex', call.cluster.record)
+export function reindexSecondary(call: Call<typeof reindexTreeFields>): Promise<CallOutcome> {
+  checkRoleTransition('secondary/reindex', call.cluster.record)
   return reindexTree(call)
 }
 
 /** Handles POST sys/replication/reindex: repairs the tree from the stored items, in the background. */
-export async function reindexTree(call: Call<typeof reindexFields>): Promise<CallOutcome> {
+export async function reindexTree(call: Call<typeof reindexTreeFields>): Promise<CallOutcome> {
   const { parameters, now } = call
   const treeId = treeIdOf(call)
   const { record } = call.cluster
@@ -164,7 +164,11 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Cal
     operation => {
       const { finishedAt } = before?.data.treeId === treeId ? before.data : {}
       const next: TreeReindex = { treeId, operation, startedAt: now, stage: 'scanning', done: 0, total: 0 }
-      return replace(key('tree-reindex'), before, finishedAt === undefined ? next : { ...next, finishedAt })
+      return replaceItem(
+        key('tree-reindex'),
+        before,
+        finishedAt === undefined ? next : { ...next, finishedAt },
+      )
     },
     { reindex: { diff, force, skipFlush } },
   )
@@ -192,5 +196,5 @@ export async function computeMerkleRoot(call: Call): Promise<CallOutcome> {
     })
   const facts = toRootFacts((await journalView.readStatus(treeId)).roots)
   if (facts.root === '') throw treeNotBuiltError()
-  return answer(dataAnswer(shownRoot(facts)))
+  return answer(dataAnswer(toShownRoot(facts)))
 }

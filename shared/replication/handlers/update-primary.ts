@@ -3,7 +3,7 @@ import { listField } from '../../api/fields.ts'
 import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
 import type { AddressRules } from '../../values/member-address.ts'
-import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
+import { awaitOperation, beginOperation, createOperationStart } from '../operation/operate.ts'
 import {
   addressCountError,
   operationFailedError,
@@ -11,15 +11,15 @@ import {
   updateAmbiguousError,
   updateMissingError,
 } from '../operation/refusals.ts'
-import { checkTransition } from '../operation/transitions.ts'
-import { parseAddress } from './addresses.ts'
-import { recordOf } from './record.ts'
-import { becomeFields, parseActivation } from './secondary.ts'
+import { checkRoleTransition } from '../operation/transitions.ts'
+import { parseMemberAddress } from './addresses.ts'
+import { requireClusterRecord } from './record.ts'
+import { becomeSecondaryFields, parseActivationToken } from './secondary.ts'
 
-const { token, ...other } = becomeFields
+const { token, ...other } = becomeSecondaryFields
 const { required: _, ...optional } = token
 
-export const updateFields = {
+export const updatePrimaryFields = {
   token: { ...optional, doc: 'Activation token from the other primary; "": follow no primary' },
   ...other,
   update_primary_addrs: listField(
@@ -27,14 +27,14 @@ export const updateFields = {
   ),
 }
 
-type Given = Pick<Call<typeof updateFields>, 'parameters' | 'raw'>
+type Given = Pick<Call<typeof updatePrimaryFields>, 'parameters' | 'raw'>
 
 const MOST_ADDRESSES = 16
 /** Parameters that are only allowed with a token. */
 const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
 
 /** Parses the parameters. @throws ApiError */
-export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): PrimaryUpdate {
+export function parsePrimaryUpdate({ parameters, raw }: Given, rules: AddressRules): PrimaryUpdate {
   // null does not mean to follow no primary
   const asked = raw['token'] === null ? undefined : parameters.token
   const addresses = parameters.update_primary_addrs ?? []
@@ -44,12 +44,12 @@ export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): Pr
   if (asked !== undefined) return { form: asked === '' ? 'clear' : 'token', addresses: [] }
   if (parameters.update_primary_addrs === undefined) throw updateMissingError()
   if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw addressCountError()
-  const usable = addresses.map(one => parseAddress(one, 'update_primary_addrs', rules))
+  const usable = addresses.map(one => parseMemberAddress(one, 'update_primary_addrs', rules))
   return { form: 'addresses', addresses: [...new Set(usable)] }
 }
 
 /** Returns the keys of the items to add to the first read of an update request. */
-export const prepareUpdate = async () => ({
+export const preparePrimaryUpdate = async () => ({
   keys: [key('cluster'), key('pending-key')] as const,
   prepared: undefined,
 })
@@ -58,16 +58,16 @@ export const prepareUpdate = async () => ({
  * Handles POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or none. Its
  * items stay. Changes that the other primary does not have are undone, and GET sys/replication/dr/divergence lists them.
  */
-export async function updatePrimary(call: Call<typeof updateFields>): Promise<CallOutcome> {
+export async function updatePrimary(call: Call<typeof updatePrimaryFields>): Promise<CallOutcome> {
   const { ports } = call
-  const update = parseUpdate(call, call.ports.deployment)
-  const item = recordOf(call)
-  checkTransition('secondary/update-primary', call.cluster.record, {
+  const update = parsePrimaryUpdate(call, call.ports.deployment)
+  const item = requireClusterRecord(call)
+  checkRoleTransition('secondary/update-primary', call.cluster.record, {
     byAddresses: update.form === 'addresses',
   })
-  const operating = newOperation(ports)
+  const operating = createOperationStart(ports)
   const activation =
-    update.form === 'token' ? { activation: await parseActivation(call, operating, item.data.set) } : {}
+    update.form === 'token' ? { activation: await parseActivationToken(call, operating, item.data.set) } : {}
   await beginOperation(
     operating,
     item,

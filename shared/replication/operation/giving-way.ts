@@ -1,6 +1,6 @@
 import type { OperationName, OperationState } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
-import { type Change, remove, replace } from '../../storage/changes.ts'
+import { type Change, removeItem, replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { operationReplacedError } from './faults.ts'
 
@@ -21,14 +21,14 @@ const waitingSteps: Partial<Record<OperationName, WaitingStep>> = {
 }
 
 /** Reports whether an operation waits for another cluster, so that an administrator may replace it. */
-export const isWaiting = ({ name, step }: Pick<OperationState, 'name' | 'step'>): boolean =>
+export const isOperationWaiting = ({ name, step }: Pick<OperationState, 'name' | 'step'>): boolean =>
   waitingSteps[name]?.step === step
 
 /**
  * Returns the changes that end the running operation, for the commit that begins its replacement.
  * @returns undefined if the running operation cannot be replaced because it is changing the cluster
  */
-export async function replaceWaiting(
+export async function replaceWaitingOperation(
   running: string,
   name: OperationName,
   { store, clock, log }: Pick<Ports, 'store' | 'clock' | 'log'>,
@@ -36,10 +36,10 @@ export async function replaceWaiting(
   const [operation] = await store.read([key('operation', running)])
   if (operation?.data.status !== 'running') return undefined
   const { data } = operation
-  if (!isWaiting(data) || !waitingSteps[data.name]?.replaceableBy.includes(name)) return undefined
+  if (!isOperationWaiting(data) || !waitingSteps[data.name]?.replaceableBy.includes(name)) return undefined
   log.info('an operation was replaced', { operation: running, name: data.name, step: data.step, to: name })
   const { code, message: text } = operationReplacedError(name)
   const ended: OperationState = { ...data, status: 'failed', fault: { code, text }, changedAt: clock.now() }
-  const removals = data.name === 'activation' ? [remove(key('pending-link'))] : []
-  return [replace(operation, operation, ended), ...removals]
+  const removals = data.name === 'activation' ? [removeItem(key('pending-link'))] : []
+  return [replaceItem(operation, operation, ended), ...removals]
 }

@@ -3,23 +3,23 @@ import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
-import { create, remove, replace } from '../../storage/changes.ts'
+import { createItem, removeItem, replaceItem } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { isWaiting, replaceWaiting } from './giving-way.ts'
+import { isOperationWaiting, replaceWaitingOperation } from './giving-way.ts'
 import { operationRunningError, roleChangingError } from './refusals.ts'
-import { readWaitingExecution, runWorkflow } from './waiting.ts'
+import { readWaitingExecution, startAndAwaitWorkflow } from './waiting.ts'
 
 const OPERATION_LOOK_MS = 250
 
 /** An operation that is about to begin. Its fields are encrypted for its place. */
-export interface NewOperation {
+export interface OperationStart {
   id: string
   place: Key<'operation'>
 }
 
 /** Returns the id and the place of a new operation. Stores nothing. */
-export function newOperation({ entropy }: Pick<Ports, 'entropy'>): NewOperation {
+export function createOperationStart({ entropy }: Pick<Ports, 'entropy'>): OperationStart {
   const id = entropy.uuid()
   return { id, place: key('operation', id) }
 }
@@ -33,7 +33,7 @@ export function newOperation({ entropy }: Pick<Ports, 'entropy'>): NewOperation 
  * @throws ApiError `busy` if another role change is running
  */
 export async function beginOperation(
-  { id, place }: NewOperation,
+  { id, place }: OperationStart,
   record: Item<'cluster'>,
   { name, step, ...input }: Pick<OperationState, 'name' | 'step'> & Partial<OperationState>,
   call: Pick<Call, 'ports' | 'now' | 'cluster'>,
@@ -41,20 +41,20 @@ export async function beginOperation(
 ): Promise<void> {
   const { ports, now } = call
   const running = record.data.operation
-  const ends = running === undefined ? [] : await replaceWaiting(running, name, ports)
+  const ends = running === undefined ? [] : await replaceWaitingOperation(running, name, ports)
   if (!ends) throw roleChangingError()
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...input }
   const data: ClusterRecord = { ...record.data, operation: id }
   const adopted = waiting ?? (await readWaitingExecution(name, ports))
   const changes = [
-    create(place, state),
-    replace(record, record, data),
+    createItem(place, state),
+    replaceItem(record, record, data),
     ...ends,
-    ...(adopted ? [remove(adopted)] : []),
+    ...(adopted ? [removeItem(adopted)] : []),
   ]
   const begun = await ports.store.commit(changes, call.cluster)
   if (begun !== 'done') throw roleChangingError()
-  await runWorkflow(name, id, adopted, ports)
+  await startAndAwaitWorkflow(name, id, adopted, ports)
 }
 
 /**
@@ -74,7 +74,7 @@ export async function awaitOperation(
     if (item.data.status !== 'running' || enough(item.data)) return item.data
     const { name, step, position } = item.data
     if (clock.now() >= end)
-      throw operationRunningError(name, id, step, { position, waits: isWaiting({ name, step }) })
+      throw operationRunningError(name, id, step, { position, waits: isOperationWaiting({ name, step }) })
     await clock.sleep(OPERATION_LOOK_MS)
   }
 }
@@ -86,7 +86,7 @@ const MINUTE_MS = 60_000
  * one follows, at 1, 2, 4, 8 … minutes after the beginning.
  * @param age milliseconds since the operation began
  */
-export function allowedExecutions(age: number): number {
+export function maxExecutionsAtAge(age: number): number {
   const minutes = Math.floor(age / MINUTE_MS)
   return minutes < 1 ? 1 : 2 + Math.floor(Math.log2(minutes))
 }
@@ -106,7 +106,7 @@ export async function maintainOperation({
   const [operation] = await store.read([key('operation', id)])
   if (!operation) return
   const { name, startedAt } = operation.data
-  const most = allowedExecutions(clock.now() - startedAt)
+  const most = maxExecutionsAtAge(clock.now() - startedAt)
   for (let before = 0; before < most; before++)
     if ((await workflows.start(name, id, before)) === 'runs') return
 }

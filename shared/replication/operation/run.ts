@@ -1,9 +1,9 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { OperationFault, OperationState } from '../../model/operation.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import type { Connect } from '../secondary/connect.ts'
+import type { ConnectToPeer } from '../secondary/connect.ts'
 import { operationEndedError, unknownOperationError } from './faults.ts'
 
 /** The dependencies of an operation's steps. */
@@ -22,28 +22,28 @@ export interface OperationRun {
     | 'puller'
     | 'background'
   >
-  connect: Connect
+  connect: ConnectToPeer
   /** epoch milliseconds at which this Lambda must stop */
   deadline: number
 }
 
 /** `done`: the next step follows. `again`: the same step is repeated. */
-export interface StepResult {
+export interface OperationStepResult {
   next: 'done' | 'again'
 }
 
-export const DONE: StepResult = { next: 'done' }
-export const AGAIN: StepResult = { next: 'again' }
+export const STEP_DONE: OperationStepResult = { next: 'done' }
+export const STEP_AGAIN: OperationStepResult = { next: 'again' }
 
 /** A step of an operation. It may be repeated, may run several times concurrently, and may be interrupted at any point. */
-export type OperationStep = (run: OperationRun, operation: string) => Promise<StepResult>
+export type OperationStep = (run: OperationRun, operation: string) => Promise<OperationStepResult>
 
 /** Handles the failure of a step: marks the operation as failed, and allows another one to begin. */
 export type OperationEnd = (
   run: OperationRun,
   operation: string,
   fault: OperationFault,
-) => Promise<StepResult>
+) => Promise<OperationStepResult>
 
 /** An operation and the cluster record as they were just read. */
 export interface OperationSnapshot {
@@ -72,22 +72,22 @@ export async function readEndingOperation({ ports }: OperationRun, id: string): 
 }
 
 /** Returns the change that moves the operation to another step. */
-export const moveToStep = (
+export const moveOperationToStep = (
   { operation }: Pick<OperationSnapshot, 'operation'>,
   now: number,
   change: Partial<OperationState>,
 ): Change => {
   const { waitsUntil: _, ...state } = operation.data
-  return replace(operation, operation, { ...state, ...change, changedAt: now })
+  return replaceItem(operation, operation, { ...state, ...change, changedAt: now })
 }
 
-/** Commits the changes of a step. Returns `AGAIN` if an item has changed meanwhile, so that the step is repeated. */
-export async function commitStep(
+/** Commits the changes of a step. Returns `STEP_AGAIN` if an item has changed meanwhile, so that the step is repeated. */
+export async function commitOperationStep(
   { ports }: OperationRun,
   changes: readonly Change[],
   { cluster }: OperationSnapshot,
-): Promise<StepResult> {
-  return (await ports.store.commit(changes, cluster)) === 'done' ? DONE : AGAIN
+): Promise<OperationStepResult> {
+  return (await ports.store.commit(changes, cluster)) === 'done' ? STEP_DONE : STEP_AGAIN
 }
 
 /** Returns the record after an operation has succeeded. */
@@ -109,22 +109,26 @@ export const withFailedOperation = (record: ClusterRecord, id: string): ClusterR
 export const endOperation: OperationStep = (run, id) => endWith(run, id, { status: 'done', step: '' })
 
 /** Ends an operation that has failed, and allows another one to begin. Its steps leave the cluster consistent. */
-export const giveUp: OperationEnd = (run, id, fault) => endWith(run, id, { status: 'failed', fault })
+export const failOperation: OperationEnd = (run, id, fault) => endWith(run, id, { status: 'failed', fault })
 
-async function endWith(run: OperationRun, id: string, change: Partial<OperationState>): Promise<StepResult> {
+async function endWith(
+  run: OperationRun,
+  id: string,
+  change: Partial<OperationState>,
+): Promise<OperationStepResult> {
   const snapshot = await readEndingOperation(run, id)
   const { operation, record } = snapshot
   const holds = record.data.operation === id
-  if (operation.data.status !== 'running' && !holds) return DONE
+  if (operation.data.status !== 'running' && !holds) return STEP_DONE
   const after =
     change.status === 'failed' ? withFailedOperation(record.data, id) : withoutOperation(record.data)
-  const free = holds ? [replace(record, record, after)] : []
+  const free = holds ? [replaceItem(record, record, after)] : []
   // an activation token that was not used is deleted
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
   const input = operation.data.activation ? { activation } : {}
-  return commitStep(
+  return commitOperationStep(
     run,
-    [moveToStep(snapshot, run.ports.clock.now(), { ...input, ...change }), ...free],
+    [moveOperationToStep(snapshot, run.ports.clock.now(), { ...input, ...change }), ...free],
     snapshot,
   )
 }

@@ -10,7 +10,7 @@ import {
 } from './refusals.ts'
 
 /** A call that changes the role of a cluster or depends on it, by the end of its path below sys/replication/dr. */
-export type RoleCall =
+export type RoleEndpoint =
   | 'primary/enable'
   | 'primary/demote'
   | 'primary/disable'
@@ -26,14 +26,14 @@ export type RoleCall =
   | 'secondary/operation-token/delete'
 
 /** The properties of a request that matter besides the role. */
-export interface TransitionRequest {
+export interface RoleTransitionRequest {
   /** `primary/enable`: the address differs from the current one */
   isNewAddress?: boolean
   /** `secondary/update-primary`: the cluster looks for the primary at addresses, with its existing credentials */
   byAddresses?: boolean
 }
 
-type Facts = TransitionRequest & { record: ClusterRecord }
+type Facts = RoleTransitionRequest & { record: ClusterRecord }
 
 interface Rule {
   /** rejections by role, after the gate; in other roles the call is allowed */
@@ -44,7 +44,7 @@ interface Rule {
   takesOver?: true
 }
 
-const rules: Readonly<Record<RoleCall, Rule>> = {
+const rules: Readonly<Record<RoleEndpoint, Rule>> = {
   'primary/enable': {
     refused: { primary: ({ isNewAddress }) => (isNewAddress ? undefined : alreadyPrimaryError()) },
   },
@@ -77,10 +77,10 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
  * code checks the parameters, the caller, and whether a promotion is safe.
  * @see docs/spec/replication.md#calls-and-roles
  */
-export function findTransitionRefusal(
-  call: RoleCall,
+export function findRoleTransitionRefusal(
+  call: RoleEndpoint,
   record: ClusterRecord,
-  change: TransitionRequest = {},
+  change: RoleTransitionRequest = {},
 ): ApiError | undefined {
   const { refused, whileChanging, takesOver } = rules[call]
   const refusal = refused?.[record.mode]?.({ ...change, record })
@@ -89,8 +89,12 @@ export function findTransitionRefusal(
 }
 
 /** @throws ApiError if the call is not allowed in the cluster's current role */
-export function checkTransition(call: RoleCall, record: ClusterRecord, change?: TransitionRequest): void {
-  const refusal = findTransitionRefusal(call, record, change)
+export function checkRoleTransition(
+  call: RoleEndpoint,
+  record: ClusterRecord,
+  change?: RoleTransitionRequest,
+): void {
+  const refusal = findRoleTransitionRefusal(call, record, change)
   if (refusal) throw refusal
 }
 

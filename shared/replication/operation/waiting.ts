@@ -1,16 +1,16 @@
 import type { OperationName, WaitingExecution } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
-import { put } from '../../storage/changes.ts'
+import { putItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
 /** Milliseconds for which an execution waits for an authorised request. */
-export const WAITING_TTL_MS = 3_600_000
+export const WAITING_EXECUTION_TTL_MS = 3_600_000
 
 /**
  * Stores that an execution waits. A request adopts only the newest execution of a workflow; older ones time out.
  * @param token with which Step Functions continues the execution
  */
-export async function noteWaiting(
+export async function noteWaitingExecution(
   workflow: OperationName,
   { token, options }: { token: string; options: WaitingExecution['options'] },
   { store, cipher, clock }: Pick<Ports, 'store' | 'cipher' | 'clock'>,
@@ -21,8 +21,8 @@ export async function noteWaiting(
   cipher.expectKeyring(record.data)
   const place = key('waiting', workflow)
   const sealed = await cipher.encrypt(place, 'token', token)
-  const waiting: WaitingExecution = { until: readAt + WAITING_TTL_MS, token: sealed, options }
-  await store.commit([put(place, waiting)], { record: record.data, readAt })
+  const waiting: WaitingExecution = { until: readAt + WAITING_EXECUTION_TTL_MS, token: sealed, options }
+  await store.commit([putItem(place, waiting)], { record: record.data, readAt })
 }
 
 /** Returns the execution that a request may adopt. */
@@ -38,7 +38,7 @@ export async function readWaitingExecution(
  * Starts the workflow of an operation, or continues a waiting execution.
  * @param waiting the execution to adopt; if it has ended meanwhile, a new one is started
  */
-export async function runWorkflow(
+export async function startAndAwaitWorkflow(
   workflow: OperationName,
   operation: string,
   waiting: Item<'waiting'> | undefined,

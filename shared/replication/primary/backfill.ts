@@ -3,10 +3,10 @@ import type { ScanPlace } from '../../jobs/scan.ts'
 import { readStoredLeafInTree } from '../../journal/tree.ts'
 import type { ReindexProgress } from '../../model/reindex.ts'
 import type { ClusterRead } from '../../ports.ts'
-import { put, replace } from '../../storage/changes.ts'
-import { isKind, key } from '../../storage/kinds.ts'
+import { putItem, replaceItem } from '../../storage/changes.ts'
+import { isItemKind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { type Pass, pauseUntil, walkTable } from './walk.ts'
+import { pauseUntilTime, scanDataTable, type TablePass } from './walk.ts'
 
 export interface BackfillJob {
   /** id of the tree to which items are added */
@@ -14,7 +14,7 @@ export interface BackfillJob {
   /** epoch milliseconds: before that, requests may still write without the journal */
   notBefore: number
   at?: ScanPlace | undefined
-  pass?: Pass | undefined
+  pass?: TablePass | undefined
 }
 
 /**
@@ -29,14 +29,14 @@ const BACKFILL_PACE_MS = 66
  * Adds all items that were written without a journal to the journal and the tree. Reads the table until a pass finds none,
  * so that items written meanwhile are found too.
  */
-export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobResult> {
-  if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
+export async function backfillAllItems(run: JobRun, job: BackfillJob): Promise<JobResult> {
+  if (!(await pauseUntilTime(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
-  const left = await walkTable(run, job.at, pass, async items => {
+  const left = await scanDataTable(run, job.at, pass, async items => {
     const cluster = await servingCluster(run, job.treeId)
     if (!cluster) return false
     // items of unknown kinds were written by hand, and are skipped
-    const loose = items.filter(item => isKind(item.kind) && !readStoredLeafInTree(item, job.treeId))
+    const loose = items.filter(item => isItemKind(item.kind) && !readStoredLeafInTree(item, job.treeId))
     for (let at = 0; at < loose.length; at += ITEMS_PER_COMMIT) {
       const some = loose.slice(at, at + ITEMS_PER_COMMIT)
       await backfillSome(run, some, cluster)
@@ -73,7 +73,7 @@ async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: 
 }
 
 /** Stores the progress. A complete tree stays complete during later passes. */
-async function noteProgress(run: JobRun, treeId: string, { seen, before }: Pass): Promise<void> {
+async function noteProgress(run: JobRun, treeId: string, { seen, before }: TablePass): Promise<void> {
   const [item] = await run.ports.store.read([key('reindex')])
   if (item?.data.treeId === treeId && item.data.stage === 'done') return
   await note(run, { treeId, stage: 'building', done: seen, total: Math.max(seen, before), late: 0 })
@@ -81,7 +81,7 @@ async function noteProgress(run: JobRun, treeId: string, { seen, before }: Pass)
 
 async function note(run: JobRun, reindex: ReindexProgress): Promise<void> {
   const cluster = await run.cluster()
-  if (cluster) await run.ports.store.commit([put(key('reindex'), reindex)], cluster)
+  if (cluster) await run.ports.store.commit([putItem(key('reindex'), reindex)], cluster)
 }
 
 /** Stores in the cluster record that the tree is complete. From then on other clusters may follow. */
@@ -90,7 +90,7 @@ async function markBuilt(run: JobRun, job: BackfillJob, total: number): Promise<
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])
   if (!cluster || item?.data.treeId !== job.treeId) return 'done'
   if (!item.data.treeComplete) {
-    const changes = [replace(item, item, { ...item.data, treeComplete: true })]
+    const changes = [replaceItem(item, item, { ...item.data, treeComplete: true })]
     if ((await run.ports.store.commit(changes, cluster)) === 'conflict')
       return { again: { ...job, pass: undefined } }
   }

@@ -1,12 +1,12 @@
 import { hasTimeLeft, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
 import { listTreePartitions } from '../../journal/refresh.ts'
-import { type Change, put, remove } from '../../storage/changes.ts'
+import { type Change, putItem, removeItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { type Pass, pauseUntil, walkTable } from './walk.ts'
+import { pauseUntilTime, scanDataTable, type TablePass } from './walk.ts'
 
-export interface DetachJob {
+export interface JournalMarksRemovalJob {
   /** items with a lower position belong to the ended journal */
   journalStart: string
   /** id of the ended journal's tree; absent: unknown, and its sums stay */
@@ -14,7 +14,7 @@ export interface DetachJob {
   /** epoch milliseconds: before that, requests may still use the journal */
   notBefore: number
   at?: ScanPlace | undefined
-  pass?: Pass | undefined
+  pass?: TablePass | undefined
   /** number of deleted partitions of the tree; absent: items are processed first */
   dropped?: number | undefined
 }
@@ -23,7 +23,7 @@ export interface DetachJob {
 const AT_ONCE = 16
 
 /** Removes the marks of an ended journal from items, then deletes the sums of its tree. */
-export async function detachAll(run: JobRun, job: DetachJob): Promise<JobResult> {
+export async function removeJournalMarks(run: JobRun, job: JournalMarksRemovalJob): Promise<JobResult> {
   const { journalStart, treeId, dropped } = job
   if (dropped !== undefined) return dropTree(run, job)
   const result = await detach(run, job)
@@ -32,7 +32,10 @@ export async function detachAll(run: JobRun, job: DetachJob): Promise<JobResult>
 }
 
 /** Deletes sums and hashes of a tree that the cluster record no longer contains. */
-async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: DetachJob): Promise<JobResult> {
+async function dropTree(
+  run: JobRun,
+  { treeId = '', dropped = 0, ...job }: JournalMarksRemovalJob,
+): Promise<JobResult> {
   const { store, journal } = run.ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.treeId === treeId) return 'done'
@@ -48,11 +51,14 @@ async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: Detac
  * Removes position, leaf and bucket of an ended journal from items, and sets the time at which DynamoDB may delete them.
  * Each write requires the item as it was read. The job reads the table until a pass finds no such item.
  */
-async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Omit<DetachJob, 'treeId'> }> {
+async function detach(
+  run: JobRun,
+  job: JournalMarksRemovalJob,
+): Promise<'done' | { again: Omit<JournalMarksRemovalJob, 'treeId'> }> {
   const { journal } = run.ports
-  if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
+  if (!(await pauseUntilTime(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
-  const left = await walkTable(run, job.at, pass, async items => {
+  const left = await scanDataTable(run, job.at, pass, async items => {
     const cluster = await run.cluster()
     if (cluster?.record.mode !== 'disabled' || cluster.record.journalStart !== job.journalStart) return false
     const marked = items.filter(({ pos }) => pos !== undefined && pos < job.journalStart)
@@ -77,11 +83,11 @@ async function forgetTimes(run: JobRun, total: number): Promise<'done'> {
   const [mounts] = await run.ports.store.read([key('mounts')])
   const lists = ['identity-accesslist', 'roletag-denylist'] as const
   const stamps = (mounts?.data.mounts ?? []).flatMap(({ accessor }) =>
-    lists.map(list => remove(key('tidy-stamp', accessor, list))),
+    lists.map(list => removeItem(key('tidy-stamp', accessor, list))),
   )
   const changes: Change[] = [
     ...stamps,
-    put(key('reindex'), { treeId: '', stage: 'done', done: total, total, late: 0 }),
+    putItem(key('reindex'), { treeId: '', stage: 'done', done: total, total, late: 0 }),
   ]
   for (const change of changes) {
     const cluster = await run.cluster()

@@ -15,7 +15,7 @@ const TREE_ID_BYTES = 6
  * @returns the values for the cluster record (mode `primary`), and the head. Both must be written in one transaction, so
  * that only one of several concurrent requests succeeds, and none changes the head of a journal in use
  */
-export async function beginJournal(
+export async function beginOwnJournal(
   { journal, entropy }: Pick<Ports, 'journal' | 'entropy'>,
   { id }: Pick<ClusterRecord, 'id'>,
 ): Promise<{ epoch: string; treeId: string; head: TransactionElement }> {
@@ -31,7 +31,7 @@ export async function beginJournal(
  * @returns `journalStart`: the value for the record (mode `disabled`, without epoch and tree); `end`: the last position, as
  * text
  */
-export async function endJournal(
+export async function endJournalKeeping(
   ports: Pick<Ports, 'journal' | 'clock'>,
   { epoch = '' }: Pick<ClusterRecord, 'epoch'>,
 ): Promise<{ journalStart: string; end: string }> {
@@ -51,5 +51,5 @@ export const createBackfillJob = (treeId: string, now: number) => ({
  * Returns the payload of the job that removes the marks of an ended journal from items.
  * @param treeId of the ended journal's tree
  */
-export const createDetachJob = (journalStart: string, treeId: string | undefined, now: number) =>
+export const createMarksRemovalJob = (journalStart: string, treeId: string | undefined, now: number) =>
   defined({ job: 'detach', journalStart, treeId, notBefore: now + bounds.CHANGEOVER_WAIT_MS })

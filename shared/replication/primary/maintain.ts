@@ -4,7 +4,7 @@ import { headMoves } from '../../journal/transitions.ts'
 import { type ClusterRecord, isCopyOfPrimary } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
-import { JOURNAL_PROMISE_MS } from '../../values/bounds.ts'
+import { JOURNAL_PROMISED_FOR_MS } from '../../values/bounds.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'deployment'>
 
@@ -20,7 +20,7 @@ async function readTreeCluster({ store, deployment }: Dependencies): Promise<Tre
 }
 
 /** Closes the unused positions of a primary that are below a used one. */
-export async function closeHoles(ports: Dependencies): Promise<void> {
+export async function closeJournalHoles(ports: Dependencies): Promise<void> {
   if ((await readTreeCluster(ports))?.mode === 'primary') await fillJournalHoles(ports, 'below')
 }
 
@@ -39,7 +39,7 @@ export async function maintainJournal(ports: Dependencies): Promise<void> {
  * Refreshes the hashes of the tree, on primary and secondary.
  * @param when `paced`: as often as `REFRESH_PACE_MS` allows, because AWS bills each refresh; `now`: immediately
  */
-export async function refreshHashes(ports: Dependencies, when: 'paced' | 'now'): Promise<void> {
+export async function refreshDueTreeHashes(ports: Dependencies, when: 'paced' | 'now'): Promise<void> {
   const { journal, clock } = ports
   const cluster = await readTreeCluster(ports)
   if (!cluster) return
@@ -62,7 +62,7 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
   if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.retainedFrom >= head.applied)
     return
   const { retainedFrom, lineage, applied } = head
-  const oldest = clock.now() - JOURNAL_PROMISE_MS
+  const oldest = clock.now() - JOURNAL_PROMISED_FOR_MS
   const at = async (seq: number): Promise<number> =>
     (await journal.entries(lineage, seq - 1, seq))[0]?.at ?? 0
   if ((await at(retainedFrom + 1)) > oldest - TRIM_STEP_MS) return
@@ -83,7 +83,7 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
  * time, so only a single entry is read.
  * @param names sort keys of the journal entries, from the table stream
  */
-export async function containsChanges(
+export async function containsTreeChanges(
   { journal }: Pick<Ports, 'journal'>,
   names: readonly unknown[],
 ): Promise<boolean> {

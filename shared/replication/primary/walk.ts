@@ -3,7 +3,7 @@ import type { ScanPlace } from '../../jobs/scan.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
 /** The progress of a pass through the table. */
-export interface Pass {
+export interface TablePass {
   seen: number
   /** number of items that had to be changed */
   found: number
@@ -14,7 +14,7 @@ export interface Pass {
 const SEGMENTS = 4
 
 /** Waits until a moment, or until time runs out. @returns whether the moment has come */
-export async function pauseUntil(run: JobRun, moment: number): Promise<boolean> {
+export async function pauseUntilTime(run: JobRun, moment: number): Promise<boolean> {
   const { clock } = run.ports
   const end = Math.min(moment, run.deadline)
   if (clock.now() < end) await clock.sleep(end - clock.now())
@@ -26,10 +26,10 @@ export async function pauseUntil(run: JobRun, moment: number): Promise<boolean> 
  * @param work handles a page; false: stop
  * @returns the place to continue from; undefined at the end; `ended` if `work` returned false
  */
-export async function walkTable(
+export async function scanDataTable(
   run: JobRun,
   start: ScanPlace = { segment: 0 },
-  pass: Pass,
+  pass: TablePass,
   work: (items: StoredItem[]) => Promise<boolean>,
 ): Promise<ScanPlace | 'ended' | undefined> {
   let from = start.from

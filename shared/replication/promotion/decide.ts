@@ -2,7 +2,7 @@ import type { JournalHead } from '../../journal/head.ts'
 import type { OperationFault } from '../../model/operation.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
-import { ageSince, printTime } from '../../values/time.ts'
+import { ageSince, formatTime } from '../../values/time.ts'
 
 /** The result of a call to the primary. */
 export type PrimaryFacts =
@@ -73,7 +73,7 @@ export interface PromotionVerdict {
 }
 
 /** Reports whether an answering primary has more entries than a secondary may lack. */
-export const isBehind = (primary: PrimaryFacts): boolean =>
+export const isBehindPrimary = (primary: PrimaryFacts): boolean =>
   primary.state === 'answers' && primary.lag !== 'diverged' && primary.lag > bounds.LARGEST_LAG_MS
 
 interface Check {
@@ -259,7 +259,7 @@ const checks: readonly Check[] = [
       if (primary.state !== 'answers') return undefined
       if (primary.lag === 'diverged')
         return 'the journals of this cluster and of the primary have diverged (merkle-diff)'
-      return isBehind(primary)
+      return isBehindPrimary(primary)
         ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
         : undefined
     },
@@ -291,7 +291,7 @@ function warningsOf(facts: PromotionFacts): string[] {
     const last =
       primary.lastAnswerAt === undefined
         ? 'it has never answered'
-        : `it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago, at ${printTime(primary.lastAnswerAt)}`
+        : `it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago, at ${formatTime(primary.lastAnswerAt)}`
     return [
       `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks what was committed behind it${missingText(facts)}`,
       REVOCATIONS_LOST,
@@ -307,7 +307,7 @@ function warningsOf(facts: PromotionFacts): string[] {
 }
 
 /** The result of one check. */
-export interface CheckResult {
+export interface PromotionCheckResult {
   readonly name: string
   readonly code: 'invalid_request' | 'busy'
   /** whether `force` overrides it */
@@ -318,10 +318,10 @@ export interface CheckResult {
   readonly retryAfter?: number
 }
 
-type Obstacle = CheckResult & { readonly text: string }
+type Obstacle = PromotionCheckResult & { readonly text: string }
 
 /** Runs all checks of a promotion, in their order. */
-export const runPromotionChecks = (facts: PromotionFacts): CheckResult[] =>
+export const runPromotionChecks = (facts: PromotionFacts): PromotionCheckResult[] =>
   checks.map(({ name, code, overridden, finds, retryAfter }) => {
     const text = finds(facts)
     if (text === undefined) return { name, code, overridden }

@@ -8,11 +8,17 @@ import {
   OperationFailed,
   primaryReplacedError,
 } from '../operation/faults.ts'
-import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { followOrPause } from '../secondary/follow.ts'
-import { type Follower, newFollower } from '../secondary/follower.ts'
-import { prepareHead } from './ready-head.ts'
-import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
+import {
+  commitOperationStep,
+  type OperationRun,
+  type OperationStep,
+  STEP_AGAIN,
+  STEP_DONE,
+} from '../operation/run.ts'
+import { followJournalOrPause } from '../secondary/follow.ts'
+import { createFollower, type Follower } from '../secondary/follower.ts'
+import { prepareHeadForTakeOver } from './ready-head.ts'
+import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
 /** Milliseconds to wait for the rest of a journal that was handed over. */
 const DRAIN_TIMEOUT_MS = { graceful: 5 * 60_000, forced: 5000 }
@@ -23,27 +29,27 @@ const DRAIN_PAUSE_MS = 200
  * On a demoted cluster, closes its own journal at its exact end instead.
  */
 export const drainJournal: OperationStep = async (run, id) => {
-  const before = await readPromotionAt(run, id, 'drain')
-  if (!before) return DONE
+  const before = await readPromotionAtStep(run, id, 'drain')
+  if (!before) return STEP_DONE
   const { ports } = run
   const { force } = before.promotion
   const until =
     before.operation.data.changedAt + (force ? DRAIN_TIMEOUT_MS.forced : DRAIN_TIMEOUT_MS.graceful)
   const hasTime = () => ports.clock.now() < run.deadline
-  const follower = await newFollower(ports, run.connect, { hasTime, until })
+  const follower = await createFollower(ports, run.connect, { hasTime, until })
   if (!follower) throw noLongerSecondaryError()
   follower.session.roleChangePending = true
-  if ((await awaitRest(run, before, { follower, until })) === 'time') return AGAIN
-  const ready = await prepareHead(ports, follower, before)
-  if (!ready) return AGAIN
+  if ((await awaitRest(run, before, { follower, until })) === 'time') return STEP_AGAIN
+  const ready = await prepareHeadForTakeOver(ports, follower, before)
+  if (!ready) return STEP_AGAIN
   const position = positionText(lastPosition(ready.head))
   // waiting may have taken minutes, and commits need a fresh cluster record
-  const snapshot = await readPromotionAt(run, id, 'drain')
-  if (!snapshot) return DONE
+  const snapshot = await readPromotionAtStep(run, id, 'drain')
+  if (!snapshot) return STEP_DONE
   const warnings = [...snapshot.promotion.warnings, ...ready.warnings]
-  return commitStep(
+  return commitOperationStep(
     run,
-    [movePromotionTo(snapshot, ports.clock.now(), 'claim', { warnings }, { position })],
+    [movePromotionToStep(snapshot, ports.clock.now(), 'claim', { warnings }, { position })],
     snapshot,
   )
 }
@@ -66,7 +72,7 @@ async function awaitRest(
     // the promotion may have been given up meanwhile
     const [now] = await store.read([key('operation', operation.sk)])
     if (now?.data.status !== 'running') return 'time'
-    const passed = await followOrPause(follower, {
+    const passed = await followJournalOrPause(follower, {
       pause: DRAIN_PAUSE_MS,
       warning: 'the rest of the journal could not be fetched',
       failureOf: isPassedOver,

@@ -5,29 +5,29 @@ import { LINK_FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } fr
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { termNumberOf } from '../../storage/encryption.ts'
-import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
-import { openKeyring } from '../../system/keyring.ts'
+import { type Item, itemPartitions, type Key, key } from '../../storage/kinds.ts'
+import { tryOpenKeyring } from '../../system/keyring.ts'
 import { defined } from '../../values/defined.ts'
-import { ok, PENDING, type Result } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
-import type { Encrypted } from '../../values/secret.ts'
+import { ok, PENDING_RESULT, type Result } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
+import type { EncryptedText } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
-import type { Connect } from '../secondary/connect.ts'
+import type { ConnectToPeer } from '../secondary/connect.ts'
 import {
+  createFollower,
   type Follower,
   type FollowerPorts,
-  fetchTerms,
+  fetchNeededTerms,
   heldTermsOf,
-  newFollower,
   sendHeartbeat,
 } from '../secondary/follower.ts'
-import { addSilence } from '../secondary/silence.ts'
+import { addSilenceTime } from '../secondary/silence.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
 /** The dependencies of gathering facts. */
-export interface FactsRun {
+export interface PromotionFactsRun {
   readonly ports: FollowerPorts
-  readonly connect: Connect
+  readonly connect: ConnectToPeer
   /** epoch milliseconds: deadline of all calls to the primary */
   readonly deadline: number
 }
@@ -36,7 +36,10 @@ export interface FactsRun {
  * Gathers all facts that decide a promotion, by calls and reads. Changes nothing, except that the primary stores a
  * heartbeat.
  */
-export async function gatherPromotionFacts(run: FactsRun, record: ClusterRecord): Promise<PromotionFacts> {
+export async function gatherPromotionFacts(
+  run: PromotionFactsRun,
+  record: ClusterRecord,
+): Promise<PromotionFacts> {
   const { ports } = run
   // taken first, because a process that is frozen later must not make old facts look new
   const now = ports.clock.now()
@@ -48,9 +51,9 @@ export async function gatherPromotionFacts(run: FactsRun, record: ClusterRecord)
     key('diverging'),
   ])
   const head = await ports.journal.head()
-  const keyring = await tryKeyring(ports, record)
+  const keyring = await tryOwnKeyring(ports, record)
   const silent: PrimaryFacts = contact
-    ? { state: 'silent', lastAnswerAt: contact.data.at, silentMs: addSilence(contact.data, now) }
+    ? { state: 'silent', lastAnswerAt: contact.data.at, silentMs: addSilenceTime(contact.data, now) }
     : { state: 'silent', silentMs: 0 }
   // without its keys this cluster cannot make calls
   const primary =
@@ -77,24 +80,27 @@ const isReindexing = ({ treeId, stage }: TreeReindex, record: ClusterRecord): bo
  * Decrypts fields that older terms and the newest term encrypted. Has KMS unwrap the keyring again first; if that fails, no
  * field is tried.
  */
-export async function tryKeyring(
+export async function tryOwnKeyring(
   { store, cipher }: Pick<FollowerPorts, 'store' | 'cipher'>,
   record: ClusterRecord,
 ): Promise<PromotionFacts['keyring']> {
-  const keyring = await openKeyring(cipher, record)
+  const keyring = await tryOpenKeyring(cipher, record)
   if (!keyring.ok) return { opened: 0, failed: [keyring.fault] }
-  const [[mounts], terms] = await Promise.all([store.read([key('mounts')]), store.list(partitions('term'))])
+  const [[mounts], terms] = await Promise.all([
+    store.read([key('mounts')]),
+    store.list(itemPartitions('term')),
+  ])
   const configs = await store.read(
     (mounts?.data.mounts ?? []).map(({ accessor }) => key('client-config', accessor)),
   )
-  const found: [place: Key, field: string, text: Encrypted | undefined][] = [
+  const found: [place: Key, field: string, text: EncryptedText | undefined][] = [
     [key('cluster'), 'ownKey', record.link?.ownKey],
     ...terms
       .filter(({ data }) => data.destroyed === undefined)
-      .map((one): [Key, string, Encrypted] => [one, 'probe', one.data.probe]),
+      .map((one): [Key, string, EncryptedText] => [one, 'probe', one.data.probe]),
     ...configs
       .filter((one): one is Item<'client-config'> => one !== undefined)
-      .map((one): [Key, string, Encrypted | undefined] => [one, 'secretKey', one.data.secretKey]),
+      .map((one): [Key, string, EncryptedText | undefined] => [one, 'secretKey', one.data.secretKey]),
   ]
   const failed: string[] = []
   let opened = 0
@@ -128,17 +134,17 @@ const ASK_TRIES = 3
 const PRIMARY_ASK_PAUSE_MS = 300
 
 async function askPrimary(
-  { ports, connect, deadline }: FactsRun,
+  { ports, connect, deadline }: PromotionFactsRun,
   head: JournalHead,
   { silent, puller }: { silent: PrimaryFacts; puller: Pick<Item<'puller'>, 'data'> | undefined },
 ): Promise<PrimaryFacts> {
   const { clock } = ports
   const hasTime = () => clock.now() < deadline
-  const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
+  const follower = await createFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let unsigned: { unsignedAnswer?: string } = {}
   const pause = () => clock.sleep(PRIMARY_ASK_PAUSE_MS)
-  const answer = await retry(
+  const answer = await retryOnConflict(
     { tries: ASK_TRIES, pause },
     async (tried): Promise<Result<PrimaryFacts, 'pending'>> => {
       const started = clock.now()
@@ -158,7 +164,7 @@ async function askPrimary(
             ...unsigned,
             ...(follower.session.source ? { lastAnswerAt: started, silentMs: 0 } : {}),
           })
-        return PENDING
+        return PENDING_RESULT
       }
     },
   )
@@ -168,7 +174,7 @@ async function askPrimary(
 async function probePrimary(follower: Follower, head: JournalHead): Promise<PrimaryFacts> {
   const { format, lineage, frontier, time, seq, epoch, skewMs, term } = await sendHeartbeat(follower)
   // a term that cannot be fetched is a separate obstacle
-  await fetchTerms(follower, NO_TERMS_NEEDED).catch(() => undefined)
+  await fetchNeededTerms(follower, NO_TERMS_NEEDED).catch(() => undefined)
   const reported = { epoch, seq, frontier, skew: skewMs, term }
   const { forkPoint, diverged } = compareLineages({ lineage }, head)
   const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', reported }

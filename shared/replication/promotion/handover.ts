@@ -2,9 +2,15 @@ import { epochAt } from '../../journal/position.ts'
 import { type HandedOverEpoch, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 import { handoverRefusedError, handoverUnansweredError, primaryReplacedError } from '../operation/faults.ts'
-import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { type Follower, newFollower, sendHeartbeat } from '../secondary/follower.ts'
-import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
+import {
+  commitOperationStep,
+  type OperationRun,
+  type OperationStep,
+  STEP_AGAIN,
+  STEP_DONE,
+} from '../operation/run.ts'
+import { createFollower, type Follower, sendHeartbeat } from '../secondary/follower.ts'
+import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
 /** Milliseconds: for `ask` a silent primary is asked again; after `wait` the step stops waiting. */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
@@ -24,19 +30,20 @@ type NoHandover =
  * Asks the primary to end its epoch for this cluster, and stores the end. Stores first that it asks, because the epoch may
  * end even if this process dies. Without an answer the promotion fails; with force it continues without a handover.
  */
-export const askHandover: OperationStep = async (run, id) => {
-  const before = await readPromotionAt(run, id, 'handover')
-  if (!before) return DONE
+export const requestPlannedHandover: OperationStep = async (run, id) => {
+  const before = await readPromotionAtStep(run, id, 'handover')
+  if (!before) return STEP_DONE
   const { clock } = run.ports
   const { requestsHandover, handoverRequestedAt, force } = before.promotion
-  if (!requestsHandover) return commitStep(run, [movePromotionTo(before, clock.now(), 'drain', {})], before)
+  if (!requestsHandover)
+    return commitOperationStep(run, [movePromotionToStep(before, clock.now(), 'drain', {})], before)
   if (handoverRequestedAt === undefined) {
-    await commitStep(
+    await commitOperationStep(
       run,
-      [movePromotionTo(before, clock.now(), 'handover', { handoverRequestedAt: clock.now() })],
+      [movePromotionToStep(before, clock.now(), 'handover', { handoverRequestedAt: clock.now() })],
       before,
     )
-    return AGAIN
+    return STEP_AGAIN
   }
   const { ask, wait } = force ? HANDOVER_TIMEOUT_MS.forced : HANDOVER_TIMEOUT_MS.graceful
   const asked = await tryHandover(
@@ -49,16 +56,16 @@ export const askHandover: OperationStep = async (run, id) => {
     clock.now() + HANDOVER_PAUSE_MS < handoverRequestedAt + ask
   ) {
     await clock.sleep(HANDOVER_PAUSE_MS)
-    return AGAIN
+    return STEP_AGAIN
   }
   // the call takes seconds, and commits need a fresh cluster record
-  const snapshot = await readPromotionAt(run, id, 'handover')
-  if (!snapshot) return DONE
+  const snapshot = await readPromotionAtStep(run, id, 'handover')
+  if (!snapshot) return STEP_DONE
   if (!asked.ok)
     return force ? skipHandover(run, snapshot, asked.fault) : failHandover(run, snapshot, asked.fault)
   const { epoch, end: closed } = asked.value
   const end = { epoch, seq: closed.seq, closedEpoch: closed.epoch }
-  return commitStep(run, [movePromotionTo(snapshot, clock.now(), 'drain', { end })], snapshot)
+  return commitOperationStep(run, [movePromotionToStep(snapshot, clock.now(), 'drain', { end })], snapshot)
 }
 
 /** @param until epoch milliseconds: deadline of the call */
@@ -66,7 +73,10 @@ async function tryHandover(
   { ports, connect, deadline }: OperationRun,
   until: number,
 ): Promise<HandoverResult> {
-  const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline, until })
+  const follower = await createFollower(ports, connect, {
+    hasTime: () => ports.clock.now() < deadline,
+    until,
+  })
   if (!follower) return failed({ kind: 'refused', text: 'this cluster is no longer a secondary' })
   try {
     return await requestHandover(follower)
@@ -95,7 +105,11 @@ async function requestHandover(follower: Follower): Promise<HandoverResult> {
 function skipHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
   const why = fault.kind === 'silent' ? 'fell silent' : `refused: ${fault.text}`
   const warnings = [...snapshot.promotion.warnings, `nothing was handed over: the primary ${why}`]
-  return commitStep(run, [movePromotionTo(snapshot, run.ports.clock.now(), 'drain', { warnings })], snapshot)
+  return commitOperationStep(
+    run,
+    [movePromotionToStep(snapshot, run.ports.clock.now(), 'drain', { warnings })],
+    snapshot,
+  )
 }
 
 async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
@@ -105,11 +119,11 @@ async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, faul
   // the primary refused, so it has ended no epoch for this cluster
   const { handoverRequestedAt: _, ...promotion } = snapshot.promotion
   const now = run.ports.clock.now()
-  const noted = await commitStep(
+  const noted = await commitOperationStep(
     run,
-    [movePromotionTo({ ...snapshot, promotion }, now, 'handover', {})],
+    [movePromotionToStep({ ...snapshot, promotion }, now, 'handover', {})],
     snapshot,
   )
-  if (noted === AGAIN) return AGAIN
+  if (noted === STEP_AGAIN) return STEP_AGAIN
   throw handoverRefusedError(fault.text)
 }

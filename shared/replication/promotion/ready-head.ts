@@ -1,10 +1,10 @@
 import { endOwnEpoch } from '../../journal/density.ts'
 import type { JournalHead } from '../../journal/head.ts'
 import { headMoves } from '../../journal/transitions.ts'
-import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
+import { type FollowingPorts, pauseBeforeRetry } from '../apply/window.ts'
 import { handoverEntriesError, noJournalToTakeOverError, syncStartedError } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
-import { stopStaging } from '../secondary/staged.ts'
+import { stopStagingEntries } from '../secondary/staged.ts'
 import { stopSync } from '../sync/sync.ts'
 import type { PromotionSnapshot } from './step.ts'
 
@@ -18,8 +18,8 @@ interface ReadyHead {
  * Brings this cluster's journal to rest: applies all staged entries, or closes its own epoch at its exact end. With force,
  * stops a sync that cannot complete.
  */
-export async function prepareHead(
-  { clock, journal }: { clock: OwnPorts['clock']; journal: OwnPorts['journal'] },
+export async function prepareHeadForTakeOver(
+  { clock, journal }: { clock: FollowingPorts['clock']; journal: FollowingPorts['journal'] },
   { own, treeId }: Follower,
   { promotion: { force }, record }: Pick<PromotionSnapshot, 'promotion' | 'record'>,
 ): Promise<ReadyHead | undefined> {
@@ -35,7 +35,7 @@ export async function prepareHead(
     const stopped = await stopSync(own, treeId, head)
     return stopped && { head: stopped, warnings: [] }
   }
-  const drained = await stopStaging(own, treeId, link)
+  const drained = await stopStagingEntries(own, treeId, link)
   if (drained === 'done') return readIdleHead(journal, 'draining')
   if (drained === 'busy' || drained === 'moved') return pauseAndRepeat(own)
   const what =
@@ -46,13 +46,13 @@ export async function prepareHead(
   return skipStagedEntries(own, what)
 }
 
-async function pauseAndRepeat(own: OwnPorts): Promise<undefined> {
+async function pauseAndRepeat(own: FollowingPorts): Promise<undefined> {
   await pauseBeforeRetry(own, 3)
   return undefined
 }
 
 async function readIdleHead(
-  journal: OwnPorts['journal'],
+  journal: FollowingPorts['journal'],
   mode: JournalHead['mode'],
 ): Promise<ReadyHead | undefined> {
   const head = await journal.head()
@@ -60,7 +60,7 @@ async function readIdleHead(
 }
 
 /** With force, discards staged entries that cannot be applied. No journal leads from this state to the primary's. */
-async function skipStagedEntries({ journal }: OwnPorts, what: string): Promise<ReadyHead | undefined> {
+async function skipStagedEntries({ journal }: FollowingPorts, what: string): Promise<ReadyHead | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
   const moved = await journal.moveHead(headMoves.skipStaged(head))

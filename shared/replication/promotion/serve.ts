@@ -4,28 +4,28 @@ import { writeReplicationEvent } from '../../journal/events.ts'
 import type { JournalHead } from '../../journal/head.ts'
 import { createNoopEntry } from '../../journal/journal-entry.ts'
 import { headMoves } from '../../journal/transitions.ts'
-import { type Change, put, remove, replace } from '../../storage/changes.ts'
+import { type Change, putItem, removeItem, replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import {
-  AGAIN,
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationStep,
+  type OperationStepResult,
   readEndingOperation,
-  type StepResult,
+  STEP_AGAIN,
+  STEP_DONE,
   withFailedOperation,
   withoutOperation,
 } from '../operation/run.ts'
-import { replaceKeyring } from '../secondary/follower.ts'
-import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
+import { replaceFollowerKeyring } from '../secondary/follower.ts'
+import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
 /** Writes the first journal entry of the new epoch. From now on the journal accepts writes. */
-export const openEpoch: OperationStep = async (run, id) => {
-  const snapshot = await readPromotionAt(run, id, 'open')
-  if (!snapshot) return DONE
+export const openOwnEpoch: OperationStep = async (run, id) => {
+  const snapshot = await readPromotionAtStep(run, id, 'open')
+  if (!snapshot) return STEP_DONE
   const { journal, clock } = run.ports
   const { takenOver } = snapshot.promotion
   const head = await journal.head()
@@ -40,7 +40,11 @@ export const openEpoch: OperationStep = async (run, id) => {
       await journal.putEntry(createNoopEntry({ epoch: takenOver.epoch, seq: position.seq }, clock.now()))
   }
   const signer = await addOwnSigner(run, snapshot)
-  return commitStep(run, [...signer, movePromotionTo(snapshot, clock.now(), 'serve', {})], snapshot)
+  return commitOperationStep(
+    run,
+    [...signer, movePromotionToStep(snapshot, clock.now(), 'serve', {})],
+    snapshot,
+  )
 }
 
 /**
@@ -63,22 +67,22 @@ async function addOwnSigner(
   if (active?.signer === undefined || known.some(one => one.key === active.signer)) return []
   const signers = [...known, createSignerEntry(record.data, active.signer)]
   const noted = term
-    ? [replace(term, term, { ...term.data, signers })]
+    ? [replaceItem(term, term, { ...term.data, signers })]
     : createTermItems([active], [], clock.now(), record.data)
-  return [...replaceKeyring(record, keyring, made.keyring), ...noted]
+  return [...replaceFollowerKeyring(record, keyring, made.keyring), ...noted]
 }
 
 /**
  * Ends the promotion: deletes the operation token and the items that only a secondary needs, and wakes the worker that
  * notifies the other clusters.
  */
-export const beginService: OperationStep = async (run, id) => {
-  const snapshot = await readPromotionAt(run, id, 'serve')
-  if (!snapshot) return DONE
+export const beginServingAsPrimary: OperationStep = async (run, id) => {
+  const snapshot = await readPromotionAtStep(run, id, 'serve')
+  if (!snapshot) return STEP_DONE
   return endPromotion(run, snapshot)
 }
 
-async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Promise<StepResult> {
+async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Promise<OperationStepResult> {
   const { record, operation, promotion } = snapshot
   const { ports } = run
   const at = ports.clock.now()
@@ -90,20 +94,20 @@ async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Pro
     { force, ...takenOver, handedOver: end !== undefined },
     ports,
   )
-  const ended = await commitStep(
+  const ended = await commitOperationStep(
     run,
     [
-      moveToStep(snapshot, at, { status: 'done', step: '' }),
-      replace(record, record, withoutOperation(record.data)),
-      put(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
+      moveOperationToStep(snapshot, at, { status: 'done', step: '' }),
+      replaceItem(record, record, withoutOperation(record.data)),
+      putItem(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
       // the puller's lease is deleted, because its last run does not release it and the next one would wait for its end
-      ...[key('contact'), key('puller'), key('pending-key')].map(remove),
+      ...[key('contact'), key('puller'), key('pending-key')].map(removeItem),
       revokeOperationToken(),
     ],
     snapshot,
   )
   // notify the other clusters now, not within the next minute
-  if (ended === DONE) await ports.puller.wake().catch(() => undefined)
+  if (ended === STEP_DONE) await ports.puller.wake().catch(() => undefined)
   return ended
 }
 
@@ -115,23 +119,23 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)
   const { operation, record } = snapshot
   const { promotion, status } = operation.data
-  if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
+  if (!promotion || (status !== 'running' && record.data.operation !== id)) return STEP_DONE
   if (promotion.takenOver) return endPromotion(run, { ...snapshot, promotion })
   // another cluster was promoted since, so its fault says what to do
   const asked = promotion.handoverRequestedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
-  if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN
+  if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return STEP_AGAIN
   const over = asked
     ? { fault: { ...fault, code: 'busy', text: `${fault.text}; ${describeWaysOut(promotion)}` } as const }
     : { fault }
   const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
   if (asked) run.ports.log.error('handed over, not taken over', { operation: id, why: fault.text })
-  return commitStep(
+  return commitOperationStep(
     run,
     [
-      moveToStep(snapshot, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
+      moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
       ...(record.data.operation === id
-        ? [replace(record, record, withFailedOperation(record.data, id))]
+        ? [replaceItem(record, record, withFailedOperation(record.data, id))]
         : []),
     ],
     snapshot,

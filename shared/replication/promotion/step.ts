@@ -1,7 +1,12 @@
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import type { Change } from '../../storage/changes.ts'
 import { roleChangeRunningError } from '../operation/faults.ts'
-import { moveToStep, type OperationRun, type OperationSnapshot, readOperation } from '../operation/run.ts'
+import {
+  moveOperationToStep,
+  type OperationRun,
+  type OperationSnapshot,
+  readOperation,
+} from '../operation/run.ts'
 
 /** A running promotion as it was just read. */
 export interface PromotionSnapshot extends OperationSnapshot {
@@ -12,7 +17,7 @@ export interface PromotionSnapshot extends OperationSnapshot {
  * Reads a promotion at this step; undefined if it is past the step.
  * @throws OperationFailed if the cluster record contains another operation
  */
-export async function readPromotionAt(
+export async function readPromotionAtStep(
   run: OperationRun,
   id: string,
   step: PromotionStep,
@@ -31,10 +36,11 @@ export const promotionSteps = ['verify', 'handover', 'drain', 'claim', 'open', '
 export type PromotionStep = (typeof promotionSteps)[number]
 
 /** Returns the change that moves the promotion to a step, with new values of its own state. */
-export const movePromotionTo = (
+export const movePromotionToStep = (
   snapshot: PromotionSnapshot,
   now: number,
   step: PromotionStep,
   change: Partial<PromotionState>,
   rest: Partial<OperationState> = {},
-): Change => moveToStep(snapshot, now, { step, promotion: { ...snapshot.promotion, ...change }, ...rest })
+): Change =>
+  moveOperationToStep(snapshot, now, { step, promotion: { ...snapshot.promotion, ...change }, ...rest })

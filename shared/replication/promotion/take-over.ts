@@ -8,33 +8,35 @@ import { headMoves } from '../../journal/transitions.ts'
 import { renewSetMembership } from '../../link/admin/keys.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { journalEndsDifferError, noLongerSecondaryError, syncStartedError } from '../operation/faults.ts'
-import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { newFollower } from '../secondary/follower.ts'
-import { prepareHead } from './ready-head.ts'
-import { type PromotionSnapshot, readPromotionAt } from './step.ts'
+import { type OperationRun, type OperationStep, STEP_AGAIN, STEP_DONE } from '../operation/run.ts'
+import { createFollower } from '../secondary/follower.ts'
+import { prepareHeadForTakeOver } from './ready-head.ts'
+import { type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
 /**
  * Takes over: one transaction opens a new epoch in the head, changes the record's mode to primary, and stores the event of
  * the role change.
  */
-export const takeOver: OperationStep = async (run, id) => {
-  const snapshot = await readPromotionAt(run, id, 'claim')
-  if (!snapshot) return DONE
+export const takeOverAsPrimary: OperationStep = async (run, id) => {
+  const snapshot = await readPromotionAtStep(run, id, 'claim')
+  if (!snapshot) return STEP_DONE
   const { ports } = run
-  const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
+  const follower = await createFollower(ports, run.connect, {
+    hasTime: () => ports.clock.now() < run.deadline,
+  })
   if (!follower) throw noLongerSecondaryError()
-  const ready = await prepareHead(ports, follower, snapshot)
-  if (!ready) return AGAIN
-  checkWhole(ready.head, snapshot.promotion)
+  const ready = await prepareHeadForTakeOver(ports, follower, snapshot)
+  if (!ready) return STEP_AGAIN
+  checkJournalIsWhole(ready.head, snapshot.promotion)
   return commitTakeOver(run, snapshot, ready.head, ready.warnings)
 }
 
 /** Checks that nothing is missing, unless force is set. @throws OperationFailed */
-export function checkWhole(
+export function checkJournalIsWhole(
   {
     unfinishedSync,
     replayUntil,
@@ -54,12 +56,12 @@ async function commitTakeOver(
   snapshot: PromotionSnapshot,
   head: JournalHead,
   warnings: readonly string[],
-): Promise<typeof DONE | typeof AGAIN> {
+): Promise<typeof STEP_DONE | typeof STEP_AGAIN> {
   const { ports } = run
   const { record, operation, promotion } = snapshot
   const { last: seq, epoch: last } = head
   const [contact] = await ports.store.read([key('contact')])
-  const epoch = nextEpoch(head, [promotion.end?.closedEpoch, contact?.data.epoch], record.data.id)
+  const epoch = computeNextEpoch(head, [promotion.end?.closedEpoch, contact?.data.epoch], record.data.id)
   const membership = await renewSetMembership(ports, record.data, epoch)
   const lost = countLost(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
@@ -99,22 +101,22 @@ async function commitTakeOver(
   const elements: TransactionElement[] = [
     { kind: 'head', head: headMoves.takeOver(head, epoch) },
     ...toTransactionElements(
-      [replace(record, record, next), replace(operation, operation, state), event],
+      [replaceItem(record, record, next), replaceItem(operation, operation, state), event],
       ports.entropy,
     ),
     membership.member,
   ]
   const result = await ports.journal.transact(elements)
-  if (result === 'done') return DONE
+  if (result === 'done') return STEP_DONE
   await ports.clock.sleep(50)
-  return AGAIN
+  return STEP_AGAIN
 }
 
 /**
  * Returns the epoch in which a cluster takes over. Its number is higher than all that this cluster has seen. A closed
  * primary also skips the number of its successor, which may have taken over without this cluster's knowledge.
  */
-export function nextEpoch(
+export function computeNextEpoch(
   { maxEpoch, mode, epoch, successor }: Pick<JournalHead, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
   seen: readonly (Epoch | undefined)[],
   cluster: string,

@@ -1,13 +1,19 @@
 import { lastPosition } from '../../journal/head.ts'
 import { positionText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { poll } from '../../values/retrying.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { pollWhilePending } from '../../values/retrying.ts'
 import { promotionRefusedError } from '../operation/faults.ts'
-import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { decidePromotion, isBehind, type PromotionFacts, shouldRequestHandover } from './decide.ts'
+import {
+  commitOperationStep,
+  type OperationRun,
+  type OperationStep,
+  STEP_AGAIN,
+  STEP_DONE,
+} from '../operation/run.ts'
+import { decidePromotion, isBehindPrimary, type PromotionFacts, shouldRequestHandover } from './decide.ts'
 import { gatherPromotionFacts } from './facts.ts'
-import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
+import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
 /** Milliseconds to wait for the primary. Less with force, because the primary's storage may hang. */
 const VERIFY_TIMEOUT_MS = { graceful: 12_000, forced: 4000 }
@@ -39,15 +45,15 @@ async function gatherFactsAfterPull(
   )
   const facts = await gatherPromotionFacts(run, record.data)
   const { primary } = facts
-  if (primary.state !== 'answers' || !primary.reported || !isBehind(primary)) return facts
+  if (primary.state !== 'answers' || !primary.reported || !isBehindPrimary(primary)) return facts
   const until = Math.min(deadline - CATCH_UP_TIMEOUT_MS, clock.now() + CATCH_UP_TIMEOUT_MS)
   const { frontier } = primary.reported
   if (clock.now() >= until) return facts
   await clock.sleep(CATCH_UP_PAUSE_MS)
-  const seen = await poll(clock, { everyMs: CATCH_UP_PAUSE_MS, until }, async () => {
+  const seen = await pollWhilePending(clock, { everyMs: CATCH_UP_PAUSE_MS, until }, async () => {
     const head = await journal.head()
     if (head?.mode !== 'applying') return ok(false)
-    return head.applied >= frontier ? ok(true) : PENDING
+    return head.applied >= frontier ? ok(true) : PENDING_RESULT
   })
   return seen.ok && seen.value ? gatherPromotionFacts(run, record.data) : facts
 }
@@ -56,9 +62,9 @@ async function gatherFactsAfterPull(
  * Checks all obstacles before anything changes on either cluster.
  * @throws OperationFailed with all obstacles
  */
-export const verify: OperationStep = async (run, id) => {
-  const before = await readPromotionAt(run, id, 'verify')
-  if (!before) return DONE
+export const verifyPromotion: OperationStep = async (run, id) => {
+  const before = await readPromotionAtStep(run, id, 'verify')
+  if (!before) return STEP_DONE
   const { force } = before.promotion
   const { clock } = run.ports
   const began = clock.now()
@@ -67,16 +73,17 @@ export const verify: OperationStep = async (run, id) => {
   const facts = await gatherFactsAfterPull({ ...run, deadline: Math.min(run.deadline, end) }, before)
   const { refused, warnings } = decidePromotion(facts, { force })
   if (refused) throw promotionRefusedError(refused)
-  if (!force && facts.primary.state === 'silent' && isClockMoved(clock.now() - began, patience)) return AGAIN
+  if (!force && facts.primary.state === 'silent' && isClockMoved(clock.now() - began, patience))
+    return STEP_AGAIN
   const { head, now } = facts
   const asks = shouldRequestHandover(facts)
   const position = head ? positionText(lastPosition(head)) : ''
   // the call takes seconds, and commits need a fresh cluster record
-  const snapshot = await readPromotionAt(run, id, 'verify')
-  if (!snapshot) return DONE
-  return commitStep(
+  const snapshot = await readPromotionAtStep(run, id, 'verify')
+  if (!snapshot) return STEP_DONE
+  return commitOperationStep(
     run,
-    [movePromotionTo(snapshot, now, 'handover', { requestsHandover: asks, warnings }, { position })],
+    [movePromotionToStep(snapshot, now, 'handover', { requestsHandover: asks, warnings }, { position })],
     snapshot,
   )
 }

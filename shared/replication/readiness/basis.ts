@@ -14,7 +14,7 @@ interface Circumstances {
  * Describes the role of a secondary and its contact with the primary. A trial is valid only while both stay the same.
  * @param now epoch milliseconds
  */
-export function readinessBasis({ record, contact, head }: Circumstances, now: number): string {
+export function describeReadinessBasis({ record, contact, head }: Circumstances, now: number): string {
   const { mode, epoch, treeId, link, operation, failedOperation } = record
   const role = [
     mode,

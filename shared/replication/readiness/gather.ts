@@ -4,9 +4,9 @@ import { LINK_FORMAT } from '../../link/source.ts'
 import type { AwsClientConfig, StsRoleConfig } from '../../model/config.ts'
 import { isAuthMethodMount } from '../../model/mount.ts'
 import type { Deployment } from '../../ports.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { matchesRolePattern } from '../../values/arn.ts'
-import { printTime } from '../../values/time.ts'
+import { formatTime } from '../../values/time.ts'
 
 /** Maximum number of settings that are listed. */
 const MOST_SETTINGS = 200
@@ -24,7 +24,9 @@ async function placedSettings({ ports, mounts }: Call): Promise<PlacedSetting[]>
   })
   for (let from = 0; from < methods.length && found.length < MOST_SETTINGS; from += AT_ONCE) {
     const some = methods.slice(from, from + AT_ONCE)
-    const roles = await Promise.all(some.map(({ accessor }) => store.list(partitions('sts-role', accessor))))
+    const roles = await Promise.all(
+      some.map(({ accessor }) => store.list(itemPartitions('sts-role', accessor))),
+    )
     for (const [index, { path }] of some.entries())
       for (const { sk, data } of roles[index] ?? [])
         found.push(...findUnassumableRole(`auth/${path}/config/sts/${sk}`, data, deployment))
@@ -56,11 +58,11 @@ function showLicence(license: Call['ports']['deployment']['license'], now: numbe
       ? ''
       : 'the licence has expired: promotions still work, but the new primary makes no tokens for other clusters'
     : `the licence does not name ${DR_REPLICATION_FEATURE}`
-  return { ends: printTime(endsAt * 1000), seconds_left: left, text }
+  return { ends: formatTime(endsAt * 1000), seconds_left: left, text }
 }
 
 /** Shows the result of decrypting a field of every term. */
-export const showKeyring = (
+export const describeKeyringTest = (
   { opened, failed }: { readonly opened: number; readonly failed: readonly string[] },
   term: number,
 ) => ({ opens: opened > 0 && failed.length === 0, fields_tried: opened + failed.length, failed, term })
@@ -81,7 +83,7 @@ interface PlacedSetting {
 const REGION = /(?:^|[.-])((?:[a-z]{2}|us-gov|us-iso[a-z]?|eu-isoe|eusc-de)-[a-z]+-\d)(?=$|[.-])/
 
 /** Returns the region in the host of an endpoint; empty if it names none. */
-export const regionIn = (endpoint: string): string =>
+export const regionOfEndpoint = (endpoint: string): string =>
   REGION.exec(URL.canParse(endpoint) ? new URL(endpoint).hostname : '')?.[1] ?? ''
 
 const endpoints = { endpoint: 'endpoint', iamEndpoint: 'iam_endpoint', stsEndpoint: 'sts_endpoint' } as const
@@ -96,7 +98,7 @@ export function findPlacedSettings(
   const named = stsRegion === '' ? [] : [placeSetting(path, 'sts_region', stsRegion, stsRegion, here)]
   const hosts = (Object.keys(endpoints) as (keyof typeof endpoints)[])
     .filter(name => config[name] !== '')
-    .map(name => placeSetting(path, endpoints[name], config[name], regionIn(config[name]), here))
+    .map(name => placeSetting(path, endpoints[name], config[name], regionOfEndpoint(config[name]), here))
   return [...named, ...hosts]
 }
 

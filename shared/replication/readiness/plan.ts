@@ -8,7 +8,7 @@ import {
   shouldRequestHandover,
 } from '../promotion/decide.ts'
 import { type PromotionStep, promotionSteps } from '../promotion/step.ts'
-import { nextEpoch } from '../promotion/take-over.ts'
+import { computeNextEpoch } from '../promotion/take-over.ts'
 
 /** The steps of a promotion that began now, and its result. */
 export interface PromotionPlan {
@@ -21,7 +21,7 @@ export interface PromotionPlan {
 }
 
 /** The input of a plan, besides the facts that decide the promotion itself. */
-export interface Planning {
+export interface PromotionPlanInput {
   readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: JournalHead | undefined }
   readonly record: Pick<ClusterRecord, 'id'>
   /** epoch of the primary as of its last answer */
@@ -29,7 +29,10 @@ export interface Planning {
 }
 
 /** Returns what a promotion would do now, without doing it. */
-export function planPromotion(planning: Planning, { force }: { readonly force: boolean }): PromotionPlan {
+export function planPromotion(
+  planning: PromotionPlanInput,
+  { force }: { readonly force: boolean },
+): PromotionPlan {
   const { facts } = planning
   const { refused, warnings } = decidePromotion(facts, { force })
   const { head } = facts
@@ -44,7 +47,7 @@ export function planPromotion(planning: Planning, { force }: { readonly force: b
   return { goes_through: true, refused: '', warnings, steps }
 }
 
-type Planned = Planning & { readonly head: JournalHead }
+type Planned = PromotionPlanInput & { readonly head: JournalHead }
 
 const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
   verify: () => 'passes',
@@ -60,7 +63,7 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
     return `waits for the rest of the journal, ${missing} positions by now, and ${received}`
   },
   claim: ({ record, head, lastKnownEpoch, facts }) => {
-    const epoch = nextEpoch(head, [lastKnownEpoch, primaryReportOf(facts.primary)?.epoch], record.id)
+    const epoch = computeNextEpoch(head, [lastKnownEpoch, primaryReportOf(facts.primary)?.epoch], record.id)
     const behind = shouldRequestHandover(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
     return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${epochNumber(epoch) - 1}`
   },

@@ -1,17 +1,17 @@
 import type { Call } from '../../api/call.ts'
 import { isCurrentOperationToken } from '../../ceremony/generated-token.ts'
 import { isRootToken, type Token, tokenEndTime, tokenSecondsLeft } from '../../model/token.ts'
-import { permits } from '../../policies/access.ts'
-import { compileAccess } from '../../policies/load.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
-import { printTime } from '../../values/time.ts'
+import { permitsRequest } from '../../policies/access.ts'
+import { compileAcl } from '../../policies/load.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
+import { formatTime } from '../../values/time.ts'
 
 const PROMOTE = 'sys/replication/dr/secondary/promote'
 /** Maximum number of policies and token roles that are read. */
 const MOST = 500
 
 /** Tokens that could authorise a promotion, as far as they are known: batch tokens are not stored. */
-export interface Preparation {
+export interface PromotionPreparation {
   /** the token generated from recovery shares on this cluster; null: none */
   generated: { made: string; age_seconds: number } | null
   /** the token of this request: whether it could authorise a promotion, or why not */
@@ -21,21 +21,21 @@ export interface Preparation {
   policies: readonly string[]
 }
 
-export async function readPreparation(call: Call, mode: string): Promise<Preparation> {
+export async function readPromotionPreparation(call: Call, mode: string): Promise<PromotionPreparation> {
   const { store } = call.ports
   const [policies, roles, [stored]] = await Promise.all([
-    store.list(partitions('policy'), { limit: MOST }),
-    store.list(partitions('token-role'), { limit: MOST }),
+    store.list(itemPartitions('policy'), { limit: MOST }),
+    store.list(itemPartitions('token-role'), { limit: MOST }),
     mode === 'secondary' ? store.read([key('operation-token')]) : [undefined],
   ])
   const able = policies
-    .filter(item => permits(compileAccess([item.sk], [item]), { path: PROMOTE, capability: 'update' }))
+    .filter(item => permitsRequest(compileAcl([item.sk], [item]), { path: PROMOTE, capability: 'update' }))
     .map(({ sk }) => sk)
   const { record } = call.cluster
   const generated = stored && isCurrentOperationToken(stored.data, record) ? stored.data : undefined
   return {
     generated: generated
-      ? { made: printTime(generated.madeAt), age_seconds: Math.floor((call.now - generated.madeAt) / 1000) }
+      ? { made: formatTime(generated.madeAt), age_seconds: Math.floor((call.now - generated.madeAt) / 1000) }
       : null,
     presented: judgePresentedToken(call),
     roles: roles.filter(role => makesOperators(role, able)).map(({ sk }) => sk),
@@ -43,7 +43,7 @@ export async function readPreparation(call: Call, mode: string): Promise<Prepara
   }
 }
 
-function judgePresentedToken({ operator, caller, now }: Call): Preparation['presented'] {
+function judgePresentedToken({ operator, caller, now }: Call): PromotionPreparation['presented'] {
   if (operator === 'generated')
     return { counts: true, why: 'the token was generated from recovery shares', expires: '', seconds_left: 0 }
   if (!caller) return { counts: false, why: 'no token was presented', expires: '', seconds_left: 0 }
@@ -52,7 +52,7 @@ function judgePresentedToken({ operator, caller, now }: Call): Preparation['pres
   return {
     counts: why === '',
     why: why || 'a batch token whose policies allow a promotion',
-    expires: end === undefined ? '' : printTime(end),
+    expires: end === undefined ? '' : formatTime(end),
     seconds_left: tokenSecondsLeft(caller.token, now),
   }
 }
@@ -64,8 +64,8 @@ function operatorFault(token: Readonly<Token>): string {
   return token.parent === undefined ? '' : 'the token is not an orphan'
 }
 
-const describeMissingRight = (rights: Parameters<typeof permits>[0]): string =>
-  permits(rights, { path: PROMOTE, capability: 'update' })
+const describeMissingRight = (rights: Parameters<typeof permitsRequest>[0]): string =>
+  permitsRequest(rights, { path: PROMOTE, capability: 'update' })
     ? ''
     : `its policies do not allow update on ${PROMOTE}`
 

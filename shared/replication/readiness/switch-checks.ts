@@ -1,7 +1,7 @@
 import type { JournalHead } from '../../journal/head.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
-import { type CheckResult, findKeyringFault } from '../promotion/decide.ts'
+import { findKeyringFault, type PromotionCheckResult } from '../promotion/decide.ts'
 
 /** The facts that a primary knows about a planned switch before a secondary asks for it. Times are epoch milliseconds. */
 export interface SwitchFacts {
@@ -75,7 +75,7 @@ const rows: readonly SwitchRow[] = [
 ]
 
 /** Checks a planned switch, as far as this primary knows. Force on the secondary overrides all of these obstacles. */
-export const checkSwitch = (facts: SwitchFacts, now: number): CheckResult[] =>
+export const checkPlannedSwitch = (facts: SwitchFacts, now: number): PromotionCheckResult[] =>
   rows.map(({ name, finds }) => {
     const text = finds(facts, now)
     const row = { name, code: 'busy', overridden: true } as const
@@ -83,7 +83,9 @@ export const checkSwitch = (facts: SwitchFacts, now: number): CheckResult[] =>
   })
 
 /** Returns what a planned switch would do to this primary, step by step. */
-export const planSwitch = ({ head }: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [
+export const describeSwitchSteps = ({
+  head,
+}: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [
   {
     step: 'handover',
     does: `a secondary that is promoted asks this cluster to end epoch ${head?.epoch ?? ''}: from then on this cluster rejects writes`,

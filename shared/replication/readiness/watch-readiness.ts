@@ -1,11 +1,11 @@
-import { put } from '../../storage/changes.ts'
+import { putItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { runPromotionChecks } from '../promotion/decide.ts'
 import { gatherPromotionFacts } from '../promotion/facts.ts'
-import type { Connect } from '../secondary/connect.ts'
+import type { ConnectToPeer } from '../secondary/connect.ts'
 import type { FollowerPorts } from '../secondary/follower.ts'
-import { readinessBasis } from './basis.ts'
+import { describeReadinessBasis } from './basis.ts'
 
 /** Milliseconds to wait for the primary; short, because heartbeats wait meanwhile. */
 const PRIMARY_TIMEOUT_MS = 3000
@@ -15,13 +15,13 @@ const PRIMARY_TIMEOUT_MS = 3000
  * each change of its role or of its contact with the primary. Stores the result for status, and logs it; an alarm counts
  * refusals. Does nothing during a role change. Throws nothing.
  */
-export async function watchReadiness(ports: FollowerPorts, connect: Connect): Promise<void> {
+export async function testReadinessRegularly(ports: FollowerPorts, connect: ConnectToPeer): Promise<void> {
   await tryReadiness(ports, connect).catch((error: unknown) =>
     ports.log.warn('readiness could not be checked', { error: String(error) }),
   )
 }
 
-async function tryReadiness(ports: FollowerPorts, connect: Connect): Promise<void> {
+async function tryReadiness(ports: FollowerPorts, connect: ConnectToPeer): Promise<void> {
   const { store, journal, clock, log } = ports
   const readAt = clock.now()
   const [[cluster, last, contact], head] = await Promise.all([
@@ -30,12 +30,12 @@ async function tryReadiness(ports: FollowerPorts, connect: Connect): Promise<voi
   ])
   const record = cluster?.data
   if (record?.mode !== 'secondary' || record.operation !== undefined) return
-  const basis = readinessBasis({ record, contact: contact?.data, head }, readAt)
+  const basis = describeReadinessBasis({ record, contact: contact?.data, head }, readAt)
   if (last?.data.basis === basis && Math.abs(readAt - last.data.at) < bounds.READINESS_MS) return
   const facts = await gatherPromotionFacts({ ports, connect, deadline: readAt + PRIMARY_TIMEOUT_MS }, record)
   const found = runPromotionChecks(facts).filter(({ text }) => text !== undefined)
   const refusedBy = found.map(({ name }) => name)
-  await store.commit([put(key('readiness'), { at: readAt, refusedBy, basis })], { record, readAt })
+  await store.commit([putItem(key('readiness'), { at: readAt, refusedBy, basis })], { record, readAt })
   const line = { refused_by: refusedBy, texts: found.map(({ text }) => text) }
   const write = found.length > 0 ? log.warn : log.info
   write('readiness', line, { NotReady: found.length > 0 ? 1 : 0 })

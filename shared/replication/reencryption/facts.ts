@@ -9,10 +9,10 @@ import {
 import type { Secondary } from '../../model/link.ts'
 import type { ReencryptionProgress } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
-import { type Item, key, partitions } from '../../storage/kinds.ts'
+import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 
 /** The facts that decide what happens to a cluster's terms. */
-export interface TermFacts {
+export interface KeyringTermFacts {
   /** epoch milliseconds, taken before the reads */
   now: number
   record: ClusterRecord
@@ -25,7 +25,7 @@ export interface TermFacts {
 }
 
 /** The facts with the items as they were read. */
-export interface StoredTermFacts extends TermFacts {
+export interface StoredKeyringTermFacts extends KeyringTermFacts {
   items: {
     record: Item<'cluster'>
     keyring: Item<'keyring'>
@@ -37,7 +37,7 @@ export interface StoredTermFacts extends TermFacts {
 export const hasOlderTerms = ({ termIds }: Pick<Keyring, 'termIds'>): boolean => termIds.length > 1
 
 /** Returns the epoch of a cluster's journal; empty if it has none. */
-export const epochOf = (record: ClusterRecord): string =>
+export const journalEpochOf = (record: ClusterRecord): string =>
   recordKeepsJournal(record) ? (record.epoch ?? '') : ''
 
 /**
@@ -45,10 +45,10 @@ export const epochOf = (record: ClusterRecord): string =>
  * @param all lists terms in any case, because destroyed terms are still shown
  * @returns undefined if there is nothing to decide: no cluster, a restored copy, or a role change
  */
-export async function readTermFacts(
+export async function readKeyringTermFacts(
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
   { all = false } = {},
-): Promise<StoredTermFacts | undefined> {
+): Promise<StoredKeyringTermFacts | undefined> {
   const now = clock.now()
   const [record, keyring, progress] = await store.read([key('cluster'), key('keyring'), key('reencryption')])
   if (!record || !keyring || record.data.operation !== undefined) return undefined
@@ -57,8 +57,8 @@ export async function readTermFacts(
   if (record.data.keyringEdition !== keyring.data.edition) return undefined
   const older = hasOlderTerms(keyring.data)
   const [terms, secondaries] = await Promise.all([
-    older || all ? store.list(partitions('term')) : [],
-    older && record.data.mode === 'primary' ? store.list(partitions('secondary')) : [],
+    older || all ? store.list(itemPartitions('term')) : [],
+    older && record.data.mode === 'primary' ? store.list(itemPartitions('secondary')) : [],
   ])
   return {
     now,
@@ -72,4 +72,5 @@ export async function readTermFacts(
 }
 
 /** Reports whether this cluster re-encrypts replicated data: a primary does, and a cluster without a set. */
-export const encryptsData = ({ record }: Pick<TermFacts, 'record'>): boolean => isActiveRecord(record)
+export const encryptsReplicatedData = ({ record }: Pick<KeyringTermFacts, 'record'>): boolean =>
+  isActiveRecord(record)

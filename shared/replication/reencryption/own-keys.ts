@@ -1,10 +1,10 @@
 import type { Ports } from '../../ports.ts'
-import { type Change, removeIfUnchanged, replace } from '../../storage/changes.ts'
-import { listEncryptedKinds, renewableKeys } from '../../storage/encrypted-kinds.ts'
-import { findEncryptedFields, replaceText } from '../../storage/encrypted-paths.ts'
-import { type Item, key, specOf } from '../../storage/kinds.ts'
-import type { Encrypted } from '../../values/secret.ts'
-import type { StoredTermFacts } from './facts.ts'
+import { type Change, removeItemIfUnchanged, replaceItem } from '../../storage/changes.ts'
+import { listEncryptedKinds, renewableItemKeys } from '../../storage/encrypted-kinds.ts'
+import { findEncryptedFields, replaceEncryptedText } from '../../storage/encrypted-paths.ts'
+import { type Item, itemKindSpec, key } from '../../storage/kinds.ts'
+import type { EncryptedText } from '../../values/secret.ts'
+import type { StoredKeyringTermFacts } from './facts.ts'
 
 /** An item with re-encrypted fields. */
 interface ReencryptedItem {
@@ -25,7 +25,7 @@ export async function reencryptItem(
     const made = await cipher.reencrypt(item, field, text)
     if (made === 'unreadable') result.unreadable += 1
     if (made === 'unreadable' || made === 'current') continue
-    result.data = replaceText(result.data, path, made as Encrypted)
+    result.data = replaceEncryptedText(result.data, path, made as EncryptedText)
     result.changed = true
   }
   return result
@@ -39,24 +39,24 @@ const pathsOf = (kind: Item['kind']): string[] =>
  * tokens or for a next link that cannot be decrypted any more; it is made again when needed.
  * @returns whether the commit succeeded; otherwise the next minute's run tries again
  */
-export async function encryptOwnKeys(
+export async function reencryptOwnKeys(
   { store, cipher, log, clock }: Pick<Ports, 'store' | 'cipher' | 'log' | 'clock'>,
-  { keyring }: Pick<StoredTermFacts, 'keyring'>,
+  { keyring }: Pick<StoredKeyringTermFacts, 'keyring'>,
 ): Promise<boolean> {
   const readAt = clock.now()
-  const [record, ...others] = await store.read([key('cluster'), ...renewableKeys])
+  const [record, ...others] = await store.read([key('cluster'), ...renewableItemKeys])
   if (record?.data.keyringEdition !== keyring.edition) return false
   cipher.expectKeyring(record.data)
   const own = await reencryptItem(record, pathsOf('cluster'), cipher)
   if (own.unreadable > 0) log.error('the own key of the link cannot be decrypted', { term: keyring.term })
   const changes: Change[] = [
-    replace(record, record, { ...(own.data as typeof record.data), ownTerm: keyring.activeTerm }),
+    replaceItem(record, record, { ...(own.data as typeof record.data), ownTerm: keyring.activeTerm }),
   ]
   for (const item of others) {
-    if (!item || specOf(item.kind).table !== 'cluster') continue
+    if (!item || itemKindSpec(item.kind).table !== 'cluster') continue
     const { data, changed, unreadable } = await reencryptItem(item, pathsOf(item.kind), cipher)
-    if (unreadable > 0) changes.push(removeIfUnchanged(item))
-    else if (changed) changes.push(replace(item, item as never, data))
+    if (unreadable > 0) changes.push(removeItemIfUnchanged(item))
+    else if (changed) changes.push(replaceItem(item, item as never, data))
   }
   return (await store.commit(changes, { record: record.data, readAt })) === 'done'
 }

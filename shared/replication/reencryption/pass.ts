@@ -2,14 +2,14 @@ import { commitEachGroup } from '../../jobs/commit-each.ts'
 import { hasTimeLeft, type JobRun } from '../../jobs/job.ts'
 import type { TableScanPage } from '../../journal/journal.ts'
 import type { ReencryptionProgress } from '../../model/reencryption.ts'
-import { type Change, replace } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { listEncryptedKinds } from '../../storage/encrypted-kinds.ts'
-import { key, specOf } from '../../storage/kinds.ts'
-import { fromStored, type StoredItem } from '../../storage/requests.ts'
+import { itemKindSpec, key } from '../../storage/kinds.ts'
+import { fromStoredItem, type StoredItem } from '../../storage/requests.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
-import { epochOf, type StoredTermFacts } from './facts.ts'
+import { journalEpochOf, type StoredKeyringTermFacts } from './facts.ts'
 import { reencryptItem } from './own-keys.ts'
 
 const SEGMENTS = 4
@@ -26,13 +26,18 @@ const MOST_NAMES = 10
 /** The encrypted fields of the kinds in the table `data`. */
 const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
   listEncryptedKinds(['reencrypt', 'renew'])
-    .filter(({ kind }) => specOf(kind).table === 'data')
+    .filter(({ kind }) => itemKindSpec(kind).table === 'data')
     .map(({ kind, paths }) => [kind, paths]),
 )
 
 /** Returns the progress with which a pass begins or continues. */
-export function beginReencryption({ now, record, keyring, progress }: StoredTermFacts): ReencryptionProgress {
-  const epoch = epochOf(record)
+export function beginReencryption({
+  now,
+  record,
+  keyring,
+  progress,
+}: StoredKeyringTermFacts): ReencryptionProgress {
+  const epoch = journalEpochOf(record)
   const { activeTerm, term } = keyring
   const fresh = {
     nextPlace: undefined,
@@ -65,19 +70,19 @@ export function beginReencryption({ now, record, keyring, progress }: StoredTerm
 }
 
 /** Returns the cluster record for a write; undefined if the role, the keyring or the journal is no longer that of the pass. */
-const readMatchingCluster = async (run: JobRun, snapshot: StoredTermFacts) => {
+const readMatchingCluster = async (run: JobRun, snapshot: StoredKeyringTermFacts) => {
   const cluster = await run.cluster()
   if (!cluster || cluster.record.operation !== undefined) return undefined
   const same =
     cluster.record.keyringEdition === snapshot.record.keyringEdition &&
-    epochOf(cluster.record) === epochOf(snapshot.record)
+    journalEpochOf(cluster.record) === journalEpochOf(snapshot.record)
   return same ? cluster : undefined
 }
 
 /** Stores the progress, unless another run has stored a newer one. */
 async function note(
   run: JobRun,
-  snapshot: StoredTermFacts,
+  snapshot: StoredKeyringTermFacts,
   was: ReencryptionProgress | undefined,
   next: ReencryptionProgress,
 ) {
@@ -87,7 +92,7 @@ async function note(
   const cluster = await readMatchingCluster(run, snapshot)
   const untouched = item?.data.until === was?.until && item?.data.seen === was?.seen
   if (!cluster || !untouched) return undefined
-  return (await store.commit([replace(place, item, next)], cluster)) === 'done' ? next : undefined
+  return (await store.commit([replaceItem(place, item, next)], cluster)) === 'done' ? next : undefined
 }
 
 /**
@@ -99,7 +104,7 @@ async function note(
  */
 export async function runReencryptionPass(
   run: JobRun,
-  snapshot: StoredTermFacts,
+  snapshot: StoredKeyringTermFacts,
 ): Promise<Result<ReencryptionProgress, 'time' | 'stopped'>> {
   const { journal, clock } = run.ports
   const lease = () => clock.now() + bounds.REENCRYPTION_LEASE_MS
@@ -159,7 +164,7 @@ const addFound = (progress: ReencryptionProgress, found: Found): ReencryptionPro
 
 async function reencryptItems(
   run: JobRun,
-  snapshot: StoredTermFacts,
+  snapshot: StoredKeyringTermFacts,
   items: readonly StoredItem[],
 ): Promise<Result<Found, 'time' | 'stopped'>> {
   const { clock, cipher } = run.ports
@@ -172,7 +177,7 @@ async function reencryptItems(
   const changes: Change[] = []
   for (const stored of items) {
     const paths = pathsOf[stored.kind]
-    const item = paths && fromStored(stored.kind, stored, Math.floor(clock.now() / 1000))
+    const item = paths && fromStoredItem(stored.kind, stored, Math.floor(clock.now() / 1000))
     if (!item) continue
     const { data, changed, unreadable } = await reencryptItem(item, paths, cipher)
     if (unreadable > 0) {
@@ -180,7 +185,7 @@ async function reencryptItems(
       found.unreadable.names.push(`${item.kind} ${item.pk} ${item.sk}`)
     }
     const { expires, due, ttl } = stored
-    if (changed) changes.push(replace(item, item as never, data, defined({ expires, due, ttl })))
+    if (changed) changes.push(replaceItem(item, item as never, data, defined({ expires, due, ttl })))
   }
   for (let at = 0; at < changes.length; at += ITEMS_PER_COMMIT) {
     if (!hasTimeLeft(run)) return failed('time')
@@ -194,7 +199,7 @@ async function reencryptItems(
   return hasTimeLeft(run) ? ok(found) : failed('time')
 }
 
-async function writeChanges(run: JobRun, snapshot: StoredTermFacts, changes: readonly Change[]) {
+async function writeChanges(run: JobRun, snapshot: StoredKeyringTermFacts, changes: readonly Change[]) {
   const { ports, deadline } = run
   const committing = { ports, deadline, cluster: () => readMatchingCluster(run, snapshot) }
   const outcomes = await commitEachGroup(

@@ -3,10 +3,10 @@ import { writeReplicationEvent } from '../../journal/events.ts'
 import { lastPosition } from '../../journal/head.ts'
 import type { ReencryptionProgress } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { replaceKeyring } from '../secondary/follower.ts'
+import { replaceFollowerKeyring } from '../secondary/follower.ts'
 import {
   areOwnKeysReencrypted,
   isDataReencrypted,
@@ -15,8 +15,13 @@ import {
   listDroppableTerms,
   listOlderTerms,
 } from './decide.ts'
-import { encryptsData, epochOf, readTermFacts, type StoredTermFacts } from './facts.ts'
-import { encryptOwnKeys } from './own-keys.ts'
+import {
+  encryptsReplicatedData,
+  journalEpochOf,
+  readKeyringTermFacts,
+  type StoredKeyringTermFacts,
+} from './facts.ts'
+import { reencryptOwnKeys } from './own-keys.ts'
 import { runReencryptionPass } from './pass.ts'
 
 /**
@@ -24,21 +29,21 @@ import { runReencryptionPass } from './pass.ts'
  * state, so another run can continue after an interruption; a worker starts it within a minute.
  * @see docs/spec/keys.md#re-encryption
  */
-export async function reencrypt(run: JobRun): Promise<JobResult> {
+export async function runReencryptionJob(run: JobRun): Promise<JobResult> {
   const { ports } = run
-  const first = await readTermFacts(ports)
+  const first = await readKeyringTermFacts(ports)
   if (!first || !isTermWorkDue(first)) return 'done'
   ports.cipher.expectKeyring(first.record)
-  if (!areOwnKeysReencrypted(first) && !(await encryptOwnKeys(ports, first))) return 'done'
-  const second = await readTermFacts(ports)
-  if (second && encryptsData(second) && !isDataReencrypted(second)) {
+  if (!areOwnKeysReencrypted(first) && !(await reencryptOwnKeys(ports, first))) return 'done'
+  const second = await readKeyringTermFacts(ports)
+  if (second && encryptsReplicatedData(second) && !isDataReencrypted(second)) {
     const passed = await runReencryptionPass(run, second)
     if (!passed.ok) return passed.fault === 'time' ? { again: {} } : 'done'
     await endPass(run, second, passed.value)
   }
-  const third = await readTermFacts(ports)
-  if (third && encryptsData(third)) await destroyTerms(run, third)
-  const last = await readTermFacts(ports)
+  const third = await readKeyringTermFacts(ports)
+  if (third && encryptsReplicatedData(third)) await destroyTerms(run, third)
+  const last = await readKeyringTermFacts(ports)
   if (last) await dropDestroyedTerms(ports, last)
   return 'done'
 }
@@ -49,25 +54,25 @@ export async function reencrypt(run: JobRun): Promise<JobResult> {
  */
 async function endPass(
   run: JobRun,
-  snapshot: StoredTermFacts,
+  snapshot: StoredKeyringTermFacts,
   progress: ReencryptionProgress,
 ): Promise<void> {
   const { store, journal, clock, log } = run.ports
   const cluster = await run.cluster()
   const same =
     cluster?.record.keyringEdition === snapshot.record.keyringEdition &&
-    epochOf(cluster?.record ?? snapshot.record) === progress.epoch
+    journalEpochOf(cluster?.record ?? snapshot.record) === progress.epoch
   const [item] = await store.read([key('reencryption')])
   if (!cluster || !same || item?.data.until !== progress.until) return
   const { nextPlace: _, ...over } = { ...progress, until: 0 }
   if (progress.skipped > 0) {
-    await store.commit([replace(key('reencryption'), item, over)], cluster)
+    await store.commit([replaceItem(key('reencryption'), item, over)], cluster)
     return
   }
   const now = clock.now()
   const marks = listOlderTerms(snapshot)
     .filter(({ data }) => data.unusedSince === undefined)
-    .map(one => replace(one, one, { ...one.data, unusedSince: now }))
+    .map(one => replaceItem(one, one, { ...one.data, unusedSince: now }))
   if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
   const head = progress.epoch === '' ? undefined : await journal.head()
   const position = head && lastPosition(head)
@@ -77,7 +82,7 @@ async function endPass(
   const facts = { number: termNumber, seen, written, unreadable: unreadable.count }
   await writeReplicationEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
   await store.commit(
-    [replace(key('reencryption'), item, defined({ ...over, doneAt: now, position }))],
+    [replaceItem(key('reencryption'), item, defined({ ...over, doneAt: now, position }))],
     cluster,
   )
 }
@@ -85,7 +90,7 @@ async function endPass(
 const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
 
 /** Marks terms that nothing needs any more as destroyed. Each cluster drops their keys when it applies that. */
-async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<void> {
+async function destroyTerms(run: JobRun, snapshot: StoredKeyringTermFacts): Promise<void> {
   const { store, clock } = run.ports
   const terms = listDestroyableTerms(snapshot)
   const cluster = await run.cluster()
@@ -101,13 +106,13 @@ async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<voi
   )
   const destroyed = clock.now()
   await store.commit(
-    terms.map(one => replace(one, one, { ...one.data, destroyed })),
+    terms.map(one => replaceItem(one, one, { ...one.data, destroyed })),
     cluster,
   )
 }
 
 /** Removes the keys of destroyed terms from this cluster's keyring. */
-async function dropDestroyedTerms(ports: Ports, snapshot: StoredTermFacts): Promise<void> {
+async function dropDestroyedTerms(ports: Ports, snapshot: StoredKeyringTermFacts): Promise<void> {
   const { store, keyFactory, clock } = ports
   const terms = listDroppableTerms(snapshot)
   if (terms.length === 0) return
@@ -121,5 +126,8 @@ async function dropDestroyedTerms(ports: Ports, snapshot: StoredTermFacts): Prom
     { terms: ids, numbers: numbersOf(terms) },
     ports,
   )
-  await store.commit(replaceKeyring(record, keyring, made), { record: record.data, readAt: snapshot.now })
+  await store.commit(replaceFollowerKeyring(record, keyring, made), {
+    record: record.data,
+    readAt: snapshot.now,
+  })
 }

@@ -1,15 +1,15 @@
-import { printTime } from '../../values/time.ts'
+import { formatTime } from '../../values/time.ts'
 import {
   areOwnKeysReencrypted,
-  currentProgress,
+  currentReencryption,
   describeTermWaits,
   isDataReencrypted,
   listOlderTerms,
 } from './decide.ts'
-import { hasOlderTerms, type TermFacts } from './facts.ts'
+import { hasOlderTerms, type KeyringTermFacts } from './facts.ts'
 
 /** Returns what an operator sees of re-encryption and older terms. */
-export function showOlderTerms(facts: TermFacts): object {
+export function showOlderTerms(facts: KeyringTermFacts): object {
   const destroyed = facts.terms.filter(({ data }) => data.destroyed !== undefined)
   return {
     ...(hasOlderTerms(facts.keyring) ? { reencryption: shownProgress(facts) } : {}),
@@ -18,7 +18,7 @@ export function showOlderTerms(facts: TermFacts): object {
       .map(one => ({
         id: one.sk,
         term: one.data.number,
-        install_time: printTime(one.data.since),
+        install_time: formatTime(one.data.since),
         unused_since: timeOf(one.data.unusedSince),
         destroyed_time: timeOf(one.data.destroyed),
         held: facts.keyring.termIds.includes(one.sk),
@@ -27,10 +27,10 @@ export function showOlderTerms(facts: TermFacts): object {
   }
 }
 
-const timeOf = (at: number | undefined): string => (at === undefined ? '' : printTime(at))
+const timeOf = (at: number | undefined): string => (at === undefined ? '' : formatTime(at))
 
-function shownProgress(facts: TermFacts): object {
-  const progress = currentProgress(facts)
+function shownProgress(facts: KeyringTermFacts): object {
+  const progress = currentReencryption(facts)
   const { seen = 0, total = 0, written = 0, skipped = 0, pass = 0, since, doneAt } = progress ?? {}
   const { count = 0, names = [] } = progress?.unreadable ?? {}
   const state = isDataReencrypted(facts) ? 'done' : progress ? 'running' : 'waiting'

@@ -4,19 +4,19 @@ import type { JournalHead } from '../../journal/head.ts'
 import { allTreePages } from '../../journal/page-places.ts'
 import { TREE_SUBTREES, treeRootsPk } from '../../journal/refresh.ts'
 import { treePageNames, treePagePkByName } from '../../journal/tree.ts'
-import type { OwnPorts } from '../apply/window.ts'
+import type { FollowingPorts } from '../apply/window.ts'
 import {
-  COMPARED_AT_ONCE,
   type ComparisonPorts,
+  findDifferenceSuspects,
   findStillDiffering,
-  findSuspects,
-  MOST_COMPARED,
-  readAtSource,
+  ITEMS_PER_COMPARISON,
+  MAX_COMPARED_ITEMS,
+  readItemsAtSource,
 } from '../sync/compare.ts'
-import { noteCompared, readSegments } from '../sync/segments.ts'
-import { nameItems } from './diverging.ts'
-import type { Comparison, Follower, Progress } from './follower.ts'
-import { syncDiffering } from './resync.ts'
+import { noteSegmentsCompared, readSyncSegments } from '../sync/segments.ts'
+import { formatItemNames } from './diverging.ts'
+import type { ComparisonState, Follower, FollowerProgress } from './follower.ts'
+import { syncDifferingItems } from './resync.ts'
 
 /** Milliseconds between two checks whether the hashes of this cluster's tree are computed. */
 const TREE_LOOK_PAUSE_MS = 10_000
@@ -27,7 +27,7 @@ const TREE_LOOK_PAUSE_MS = 10_000
  * @returns `waiting`: there is nothing to compare, or not yet
  * @see docs/spec/following.md#syncs
  */
-export async function takeComparisonStep(follower: Follower): Promise<Progress> {
+export async function takeComparisonStep(follower: Follower): Promise<FollowerProgress> {
   const { link, own, treeId, session } = follower
   if (!link || session.roleChangePending !== false) return 'waiting'
   session.comparison ??= await findComparison(own, treeId)
@@ -44,20 +44,23 @@ export async function takeComparisonStep(follower: Follower): Promise<Progress> 
   session.comparison = { kind: 'none' }
   const { found } = comparison
   if (found.length > 0) {
-    own.log.error(`${alarmingTexts.items} after a sync`, { count: found.length, items: nameItems(found) })
-    const begun = await syncDiffering(follower, head, found, {
+    own.log.error(`${alarmingTexts.items} after a sync`, {
+      count: found.length,
+      items: formatItemNames(found),
+    })
+    const begun = await syncDifferingItems(follower, head, found, {
       fault: 'more items differ from the primary’s than this cluster remembers',
       compare: true,
     })
     if (begun) return begun
   }
-  await noteCompared(own)
+  await noteSegmentsCompared(own)
   return 'waiting'
 }
 
 /** Reads from the segments of the last sync whether its items must still be compared. */
-async function findComparison(own: OwnPorts, treeId: string): Promise<Comparison> {
-  const segments = await readSegments(own)
+async function findComparison(own: FollowingPorts, treeId: string): Promise<ComparisonState> {
+  const segments = await readSyncSegments(own)
   return segments.every(
     ({ data }) => data?.treeId === treeId && data.phase === 'closed' && data.compare === true,
   )
@@ -67,10 +70,10 @@ async function findComparison(own: OwnPorts, treeId: string): Promise<Comparison
 
 /** Finds the pages whose hashes differ from the primary's. Waits until this cluster's hashes are computed after the sync. */
 async function beginComparison(
-  { journal, clock }: OwnPorts,
+  { journal, clock }: FollowingPorts,
   treeId: string,
   link: ComparisonPorts['link'],
-): Promise<Comparison> {
+): Promise<ComparisonState> {
   const roots = await journal.pageHashes(treeRootsPk(treeId))
   const ended = lastEndedGeneration(Math.floor(clock.now() / 1000))
   if (!TREE_SUBTREES.every(of => roots.get(of)?.gen === ended))
@@ -94,15 +97,15 @@ async function beginComparison(
 async function compareNextPart(
   ports: ComparisonPorts,
   { applied }: JournalHead,
-  comparison: Comparison & { kind: 'comparing' },
+  comparison: ComparisonState & { kind: 'comparing' },
 ): Promise<'worked' | 'waiting' | 'done'> {
   const { pages, suspects, sample, found } = comparison
   const [page] = pages
   if (page) {
     // one page at a time, because new journal entries wait meanwhile; a page whose calls fail stays in the list
-    const keys = await findSuspects(ports, page)
+    const keys = await findDifferenceSuspects(ports, page)
     pages.shift()
-    suspects.push(...keys.slice(0, MOST_COMPARED - suspects.length))
+    suspects.push(...keys.slice(0, MAX_COMPARED_ITEMS - suspects.length))
     return 'worked'
   }
   if (sample) {
@@ -112,7 +115,7 @@ async function compareNextPart(
     return 'worked'
   }
   if (suspects.length === 0) return 'done'
-  comparison.sample = await readAtSource(ports, suspects.slice(0, COMPARED_AT_ONCE))
-  suspects.splice(0, COMPARED_AT_ONCE)
+  comparison.sample = await readItemsAtSource(ports, suspects.slice(0, ITEMS_PER_COMPARISON))
+  suspects.splice(0, ITEMS_PER_COMPARISON)
   return 'worked'
 }

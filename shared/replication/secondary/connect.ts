@@ -1,11 +1,11 @@
 import { type LinkKeyPairs, linkPublicKeysOf } from '../../link/pair.ts'
 import { createSourceLink, type SourceLink } from '../../link/source-link.ts'
 import type { Clock, Entropy } from '../../ports.ts'
-import { type AddressRules, memberAddresses } from '../../values/member-address.ts'
-import type { CarryTo } from '../../wire/carry.ts'
+import { type AddressRules, normaliseMemberAddresses } from '../../values/member-address.ts'
+import type { CreateLinkCarrier } from '../../wire/carry.ts'
 
 /** Another cluster of the set, and the keys for calls to it. */
-export interface Peer {
+export interface LinkPeer {
   /** UUID of the DR set */
   set: string
   /** the name for which this cluster's activation token was made */
@@ -22,7 +22,7 @@ export interface Peer {
 }
 
 /** Makes a link without calling the other cluster. */
-export type Connect = (peer: Peer) => SourceLink
+export type ConnectToPeer = (peer: LinkPeer) => SourceLink
 
 interface ConnectPorts {
   clock: Pick<Clock, 'now'>
@@ -31,8 +31,8 @@ interface ConnectPorts {
 }
 
 /** Returns a function that makes links over the given carrier. */
-export const connectVia =
-  (carryTo: CarryTo, around: ConnectPorts): Connect =>
+export const createPeerConnector =
+  (carryTo: CreateLinkCarrier, around: ConnectPorts): ConnectToPeer =>
   ({ set, id, pair, otherKey, addresses, ca, until }) => {
     const { clock, entropy, deployment: rules } = around
     const end = {
@@ -43,7 +43,7 @@ export const connectVia =
       otherKey: Buffer.from(otherKey, 'base64'),
     }
     return createSourceLink(end, {
-      carry: carryTo({ addresses: memberAddresses(addresses, rules), ca }),
+      carry: carryTo({ addresses: normaliseMemberAddresses(addresses, rules), ca }),
       clock,
       entropy,
       rules,

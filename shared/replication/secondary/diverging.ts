@@ -2,9 +2,9 @@ import { alarmingTexts } from '../../api/alarming.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
 import { type ItemPlace, itemPlaceText, type Journal } from '../../journal/journal.ts'
 import type { DivergingKey, DivergingKeys } from '../../model/secondary.ts'
-import { replace } from '../../storage/changes.ts'
-import { type Kind, key, kinds } from '../../storage/kinds.ts'
-import { CONFLICT, failed, ok, type Result } from '../../values/result.ts'
+import { replaceItem } from '../../storage/changes.ts'
+import { itemKinds, type Kind, key } from '../../storage/kinds.ts'
+import { CONFLICT_RESULT, failed, ok, type Result } from '../../values/result.ts'
 import { sha256 } from '../../values/secret.ts'
 import type { Follower } from './follower.ts'
 
@@ -20,10 +20,10 @@ const MOST = 200
  * comparing.
  * @see docs/spec/following.md#what-does-not-stay-in-line
  */
-export const isGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => rounds > ROUNDS
+export const isDivergingKeyGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => rounds > ROUNDS
 
 /** Returns the differing keys that belong to the cluster's current link and tree. */
-export const divergingOf = (
+export const divergingKeysOf = (
   item: { readonly data: DivergingKeys } | undefined,
   { treeId, link }: { treeId: string | undefined; link: string | undefined },
 ): readonly DivergingKey[] =>
@@ -35,25 +35,27 @@ export async function readGivenUpKeys(
   here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {
   const [item] = await journal.readRaw([key('diverging')])
-  const keys = item ? divergingOf({ data: item.data as DivergingKeys }, here) : []
-  return new Set(keys.filter(isGivenUp).map(itemPlaceText))
+  const keys = item ? divergingKeysOf({ data: item.data as DivergingKeys }, here) : []
+  return new Set(keys.filter(isDivergingKeyGivenUp).map(itemPlaceText))
 }
 
 /** Returns a short public name of a key: its kind and the beginning of its SHA-256 in hex. */
-export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
+export const shortKeyName = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
   `${kind} ${sha256(itemPlaceText({ pk, sk })).toString('hex').slice(0, 12)}`
 
 /** Names the first ten keys in a text that status shows. The log has their full names. */
-export const tagsOf = (keys: readonly Parameters<typeof tagOf>[0][]): string =>
-  keys.slice(0, 10).map(tagOf).join(', ')
+export const shortKeyNames = (keys: readonly Parameters<typeof shortKeyName>[0][]): string =>
+  keys.slice(0, 10).map(shortKeyName).join(', ')
 
 /** Names the first items for a log line. */
-export const nameItems = (items: readonly Pick<DivergingKey, 'kind' | 'pk' | 'sk'>[], most = 10): string[] =>
-  items.slice(0, most).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
+export const formatItemNames = (
+  items: readonly Pick<DivergingKey, 'kind' | 'pk' | 'sk'>[],
+  most = 10,
+): string[] => items.slice(0, most).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
 
 /** Returns the keys as places, except those of kinds that this version does not know. */
-export const placesOf = (keys: readonly DivergingKey[]): ItemPlace[] =>
-  keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(kinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
+export const toItemPlaces = (keys: readonly DivergingKey[]): ItemPlace[] =>
+  keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(itemKinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
 
 interface Round {
   /** the keys to store */
@@ -70,9 +72,13 @@ interface Round {
  * Decides what happens to keys that differ from the primary's.
  * @param now epoch milliseconds
  */
-export function judgeRound(before: readonly DivergingKey[], wrong: readonly ItemPlace[], now: number): Round {
+export function judgeRepairRound(
+  before: readonly DivergingKey[],
+  wrong: readonly ItemPlace[],
+  now: number,
+): Round {
   const names = new Set(wrong.map(itemPlaceText))
-  const known = before.filter(one => isGivenUp(one) || now - one.at < ROUND_FORGOTTEN_MS)
+  const known = before.filter(one => isDivergingKeyGivenUp(one) || now - one.at < ROUND_FORGOTTEN_MS)
   const again = known.map(one =>
     names.has(itemPlaceText(one)) ? { ...one, rounds: one.rounds + 1, at: now } : one,
   )
@@ -82,7 +88,7 @@ export function judgeRound(before: readonly DivergingKey[], wrong: readonly Item
     .map(({ kind, pk, sk }): DivergingKey => ({ kind, pk, sk, rounds: 1, at: now }))
   // given-up keys first, then those with most rounds
   const keys = [...again, ...first].sort((a, b) => b.rounds - a.rounds).slice(0, MOST)
-  const lost = new Set(keys.filter(isGivenUp).map(itemPlaceText))
+  const lost = new Set(keys.filter(isDivergingKeyGivenUp).map(itemPlaceText))
   const remaining = wrong.filter(one => !lost.has(itemPlaceText(one)))
   return {
     keys,
@@ -100,26 +106,26 @@ const NAMED = 20
  * log and the audit log name them, and no sync fetches them any more.
  * @returns the keys for another sync; `conflict`: another run counts at the same time
  */
-export async function countRound(
+export async function countRepairRound(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
   wrong: readonly ItemPlace[],
 ): Promise<Result<readonly ItemPlace[], 'too-many' | 'conflict'>> {
   const read = await cluster()
-  if (!read) return CONFLICT
+  if (!read) return CONFLICT_RESULT
   const place = key('diverging')
   const [before] = await own.store.read([place])
   const now = own.clock.now()
-  const known = divergingOf(before, { treeId, link: linkName })
-  const { keys, newlyGivenUp, remaining, tooMany } = judgeRound(known, wrong, now)
+  const known = divergingKeysOf(before, { treeId, link: linkName })
+  const { keys, newlyGivenUp, remaining, tooMany } = judgeRepairRound(known, wrong, now)
   if (newlyGivenUp.length > 0) {
-    const facts = { count: newlyGivenUp.length, items: nameItems(newlyGivenUp, NAMED) }
+    const facts = { count: newlyGivenUp.length, items: formatItemNames(newlyGivenUp, NAMED) }
     own.log.error(alarmingTexts.givenUp, {
       ...facts,
       reason: 'check the tree of the primary; then POST sys/replication/recover here',
     })
     await writeReplicationEvent('divergence', linkName, read.record, facts, own)
   }
-  const written = await own.store.commit([replace(place, before, { treeId, link: linkName, keys })], read)
-  if (written === 'conflict') return CONFLICT
+  const written = await own.store.commit([replaceItem(place, before, { treeId, link: linkName, keys })], read)
+  if (written === 'conflict') return CONFLICT_RESULT
   return tooMany ? failed('too-many') : ok(remaining)
 }

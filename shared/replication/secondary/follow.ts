@@ -9,22 +9,22 @@ import type { EntriesAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import { pauseBeforeRetry } from '../apply/window.ts'
 import { takeComparisonStep } from './comparison.ts'
-import { nameItems } from './diverging.ts'
+import { formatItemNames } from './diverging.ts'
 import {
   type Follower,
+  type FollowerProgress,
   type FollowerSession,
-  fetchTerms,
-  isOutdated,
-  isReplaced,
-  type Prefetched,
-  type Progress,
-  type Source,
-  type Streaming,
+  fetchNeededTerms,
+  isHeartbeatOutdated,
+  isLinkReplaced,
+  type PrefetchedEntries,
+  type PrimaryState,
+  type StreamState,
   sendHeartbeat,
-  stopWith,
+  stopFollower,
 } from './follower.ts'
-import { resync, type SyncStep, syncDiffering } from './resync.ts'
-import { applyStaged, type StagedOutcome, stopStaging } from './staged.ts'
+import { continueOrBeginSync, type SyncFollowUp, syncDifferingItems } from './resync.ts'
+import { applyStagedEntries, type StagedEntriesOutcome, stopStagingEntries } from './staged.ts'
 
 /** Maximum size of the journal entries in one answer, bytes. */
 const BYTES = 3 * 2 ** 20
@@ -32,12 +32,12 @@ const BYTES = 3 * 2 ** 20
 const BEHIND = 200
 
 /** Takes one step of following the primary. Steps may run concurrently, and may be interrupted at any point. */
-export async function takeFollowStep(follower: Follower): Promise<Progress> {
+export async function takeFollowStep(follower: Follower): Promise<FollowerProgress> {
   const { own, treeId, session } = follower
   const head = await own.journal.head()
   if (!head) return 'stopped'
-  if (isReplaced(follower, head)) return 'replaced'
-  if (session.source && isOutdated(session.source, head)) delete session.source
+  if (isLinkReplaced(follower, head)) return 'replaced'
+  if (session.source && isHeartbeatOutdated(session.source, head)) delete session.source
   const step = nextFollowStep(head, session.source, session.ownEpochClosed)
   if (session.roleChangePending && step.do !== 'applyStaged' && step.do !== 'fetchNext') return 'waiting'
   session.reported.state = states[step.do]
@@ -45,7 +45,7 @@ export async function takeFollowStep(follower: Follower): Promise<Progress> {
     case 'wait':
       return 'stopped'
     case 'applyStaged':
-      return afterApplying(follower, head, await applyStaged(own, treeId, head))
+      return afterApplying(follower, head, await applyStagedEntries(own, treeId, head))
     case 'fetchNext': {
       const progress = await fetchNext(follower, head)
       if (progress !== 'worked' && progress !== 'waiting') return progress
@@ -53,7 +53,7 @@ export async function takeFollowStep(follower: Follower): Promise<Progress> {
       return compared === 'waiting' ? progress : compared
     }
     case 'stopStaging':
-      return afterApplying(follower, head, await stopStaging(own, treeId))
+      return afterApplying(follower, head, await stopStagingEntries(own, treeId))
     case 'closeOwnEpoch':
       // a journal that was opened again meanwhile has a later epoch, which stays open
       session.ownEpochClosed = (await endOwnEpoch(own, { epoch: head.epoch })) !== undefined
@@ -62,7 +62,7 @@ export async function takeFollowStep(follower: Follower): Promise<Progress> {
       await own.journal.moveHead(head.mode === 'closed' ? headMoves.follow(head) : headMoves.resume(head))
       return 'worked'
     case 'sync':
-      return resync(follower, head, step)
+      return continueOrBeginSync(follower, head, step)
   }
 }
 
@@ -78,11 +78,11 @@ const states: Record<Step['do'], FollowerSession['reported']['state']> = {
 }
 
 /** Fetches the next journal entries, stages them, and applies them. */
-async function fetchNext(follower: Follower, head: JournalHead): Promise<Progress> {
+async function fetchNext(follower: Follower, head: JournalHead): Promise<FollowerProgress> {
   const { link, own, treeId, session } = follower
   const { streaming } = session
   if (!link) return 'stopped'
-  const { answer, stored } = (await takePrefetched(streaming, head)) ?? {
+  const { answer, stored } = (await takePrefetchedEntries(streaming, head)) ?? {
     answer: await requestEntries(link, head),
     stored: false,
   }
@@ -98,14 +98,14 @@ async function fetchNext(follower: Follower, head: JournalHead): Promise<Progres
   const entries = selectNextEntries(head, answer)
   const newest = entries.at(-1)
   if (!newest) return 'waiting'
-  await fetchTerms(follower, termNeedsOfEntries(entries))
+  await fetchNeededTerms(follower, termNeedsOfEntries(entries))
   const staged = await stage(own.journal, head, { entries, lineage: answer.lineage, stored })
   if (staged === 'refused') return 'worked'
   streaming.lastStaged = { seq: newest.seq, at: newest.at }
   const hasChanges = entries.some(({ noop }) => !noop)
   if (hasChanges) streaming.lastChangeAt = own.clock.now()
   if (entries.length >= BEHIND) streaming.prefetched = prefetch(follower, link, staged)
-  const applied = await applyStaged(own, treeId, staged, entries)
+  const applied = await applyStagedEntries(own, treeId, staged, entries)
   const progress = await afterApplying(follower, staged, applied)
   // after an entry that contains only the time there are no further ones
   return applied === 'done' && !hasChanges && entries.length === 1 ? 'waiting' : progress
@@ -118,7 +118,7 @@ const requestEntries = (link: SourceLink, { lineage, last }: JournalHead): Promi
  * Requests the next journal entries and stores them while the current entries are applied. Stored entries do not
  * count until the head includes them. If this fails, the run requests the entries again.
  */
-function prefetch({ own, session }: Follower, link: SourceLink, head: JournalHead): Prefetched {
+function prefetch({ own, session }: Follower, link: SourceLink, head: JournalHead): PrefetchedEntries {
   const arrive = async () => {
     const answer = await requestEntries(link, head)
     return { answer, stored: await storeEarly(own.journal, session.held, head, answer).catch(() => false) }
@@ -143,10 +143,10 @@ async function storeEarly(
 }
 
 /** Returns the prefetched entries once; undefined if there are none, or the head has moved since. */
-export async function takePrefetched(
-  streaming: Streaming,
+export async function takePrefetchedEntries(
+  streaming: StreamState,
   { last, incarnation }: Pick<JournalHead, 'last' | 'incarnation'>,
-): Promise<Awaited<Prefetched['arrival']>> {
+): Promise<Awaited<PrefetchedEntries['arrival']>> {
   const { prefetched } = streaming
   delete streaming.prefetched
   const isNext = prefetched?.seq === last && prefetched.incarnation === incarnation
@@ -157,10 +157,10 @@ export async function takePrefetched(
 async function afterApplying(
   follower: Follower,
   head: JournalHead,
-  outcome: StagedOutcome,
-): Promise<Progress> {
+  outcome: StagedEntriesOutcome,
+): Promise<FollowerProgress> {
   const { own, session } = follower
-  if (outcome === 'missing') return stopWith(session.reported, 'a staged journal entry is missing')
+  if (outcome === 'missing') return stopFollower(session.reported, 'a staged journal entry is missing')
   if (typeof outcome === 'object') return repair(follower, head, outcome.mismatch)
   if (outcome === 'done') delete session.reported.fault
   else await pauseBeforeRetry(own, 1)
@@ -172,17 +172,17 @@ async function repair(
   follower: Follower,
   { applied }: JournalHead,
   wrong: readonly ItemPlace[],
-): Promise<Progress> {
+): Promise<FollowerProgress> {
   const { own, session } = follower
-  const facts = { count: wrong.length, items: nameItems(wrong) }
+  const facts = { count: wrong.length, items: formatItemNames(wrong) }
   own.log.error('items are not as the journal of the primary says', facts)
   const head = await own.journal.head()
   if (session.roleChangePending) return 'waiting'
-  if (head && isReplaced(follower, head)) return 'replaced'
+  if (head && isLinkReplaced(follower, head)) return 'replaced'
   // staging may have stopped meanwhile; while `applied` is unchanged, the sync replays what was applied partly
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
     return 'worked'
-  const begun = await syncDiffering(follower, head, wrong, {
+  const begun = await syncDifferingItems(follower, head, wrong, {
     fault: 'more items differ from the primary’s than this cluster remembers',
   })
   // given-up items: journal entries overwrite them from now on
@@ -190,7 +190,7 @@ async function repair(
 }
 
 /** The journal of the primary as of its last heartbeat answer. */
-export type KnownSource = Pick<Source, 'epoch' | 'lineage' | 'from'>
+export type KnownPrimaryJournal = Pick<PrimaryState, 'epoch' | 'lineage' | 'from'>
 
 /**
  * The next step of a secondary.
@@ -200,12 +200,12 @@ export type KnownSource = Pick<Source, 'epoch' | 'lineage' | 'from'>
  */
 type Step =
   | { readonly do: 'applyStaged' | 'fetchNext' | 'stopStaging' | 'closeOwnEpoch' | 'resume' | 'wait' }
-  | SyncStep
+  | SyncFollowUp
 
 /** Decides the next step. */
 export function nextFollowStep(
   head: JournalHead,
-  source: KnownSource | undefined,
+  source: KnownPrimaryJournal | undefined,
   ownEpochClosed: boolean,
 ): Step {
   const { mode, applied, last } = head
@@ -219,7 +219,7 @@ export function nextFollowStep(
 }
 
 /** Returns the sync that is needed before this cluster can apply the source's journal; undefined if none is. */
-function neededSync(head: JournalHead, source: KnownSource): SyncStep | undefined {
+function neededSync(head: JournalHead, source: KnownPrimaryJournal): SyncFollowUp | undefined {
   const { forkPoint, diverged } = compareLineages(source, head)
   // items of an unfinished sync are consistent only with the rest of the same source's journal
   const unfinished =
@@ -296,7 +296,7 @@ interface CarefulRun {
  * @param run `pause`: milliseconds; `warning`: log text of a fault; `failureOf`: returns the error that ends the operation
  * after a permanent fault, undefined for any other fault
  */
-export async function followOrPause(
+export async function followJournalOrPause(
   follower: Follower,
   { pause, warning, failureOf }: CarefulRun,
 ): Promise<void> {

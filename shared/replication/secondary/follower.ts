@@ -16,15 +16,15 @@ import {
 } from '../../model/cluster.ts'
 import type { PullerState } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { replace } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import type { OwnPorts } from '../apply/window.ts'
+import type { FollowingPorts } from '../apply/window.ts'
 import type { SourceSample } from '../sync/compare.ts'
-import type { Connect } from './connect.ts'
+import type { ConnectToPeer } from './connect.ts'
 
 /** Journal entries that are requested in advance: those after position `seq` of a head with this incarnation. */
-export interface Prefetched {
+export interface PrefetchedEntries {
   readonly seq: number
   readonly incarnation: number
   /** undefined: the request failed. `stored`: the entries are in the table, and the head does not include them yet */
@@ -35,7 +35,7 @@ export interface Prefetched {
  * The comparison with the primary after a full sync.
  * `none`: nothing to compare. `due`: waits for the hashes of this cluster's tree. `comparing`: compares page by page.
  */
-export type Comparison =
+export type ComparisonState =
   | { readonly kind: 'none' }
   /** `notBefore`: when to look for the hashes again, epoch milliseconds */
   | { readonly kind: 'due'; readonly notBefore: number }
@@ -53,7 +53,7 @@ export type Comparison =
 
 /** The dependencies of a secondary, which stay the same while it follows by one link. */
 interface FollowerSettings {
-  readonly own: OwnPorts & Pick<Ports, 'store' | 'log' | 'audit'>
+  readonly own: FollowingPorts & Pick<Ports, 'store' | 'log' | 'audit'>
   /** returns the cluster record, fresh enough to commit with; undefined if this cluster is no longer a secondary */
   readonly cluster: () => Promise<ClusterRead | undefined>
   /** absent: this cluster has no primary */
@@ -73,7 +73,7 @@ interface FollowerSettings {
 }
 
 /** The primary as of its last heartbeat answer. */
-export interface Source extends HeartbeatAnswer {
+export interface PrimaryState extends HeartbeatAnswer {
   /** epoch that this cluster had written last when it sent the heartbeat; empty: it had since applied another cluster's */
   readonly ownEpoch: string
   /** the primary keeps journal entries after this position; 0: it has not refused any */
@@ -81,8 +81,8 @@ export interface Source extends HeartbeatAnswer {
 }
 
 /** State of the stream of journal entries. */
-export interface Streaming {
-  prefetched?: Prefetched
+export interface StreamState {
+  prefetched?: PrefetchedEntries
   /** position of the last staged journal entry, and the time at which the primary wrote it, epoch milliseconds */
   lastStaged?: { readonly seq: number; readonly at: number }
   /** when a journal entry with changes was last staged, epoch milliseconds */
@@ -94,16 +94,16 @@ export interface FollowerSession {
   /** key terms held after the last fetch; absent: none were fetched in this run */
   held?: TermNeeds
   /** absent: send a heartbeat first, because the primary has not answered, or its answer is outdated */
-  source?: Source
+  source?: PrimaryState
   /** shown by status */
   readonly reported: Reported
   /** during a role change staged entries are applied, but no sync begins; absent: not read yet */
   roleChangePending?: boolean
   /** whether the own closed epoch has its exact end: no position below it is open */
   ownEpochClosed: boolean
-  readonly streaming: Streaming
+  readonly streaming: StreamState
   /** absent: the segments of the last sync are not read yet */
-  comparison?: Comparison
+  comparison?: ComparisonState
 }
 
 /** A secondary at work. */
@@ -112,7 +112,7 @@ export interface Follower extends FollowerSettings {
 }
 
 /** Begins a session. @param before what the previous run reported; the first heartbeat repeats it */
-export const newSession = (before?: Pick<PullerState, 'state' | 'synced'>): FollowerSession => ({
+export const createFollowerSession = (before?: Pick<PullerState, 'state' | 'synced'>): FollowerSession => ({
   ownEpochClosed: false,
   streaming: {},
   reported: { state: before?.state ?? 'idle', synced: before?.synced ?? 0 },
@@ -126,10 +126,10 @@ interface Reported extends Pick<PullerState, 'state' | 'fault'> {
 /**
  * `worked`: continue at once. `waiting`: there is nothing to do yet. `stopped`: continuing is useless. `replaced`: another link has replaced this link.
  */
-export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
+export type FollowerProgress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 
 /** Reports whether another link has replaced this one. Then the head rejects every write of this run. */
-export const isReplaced = (
+export const isLinkReplaced = (
   { link, linkName }: Pick<Follower, 'link' | 'linkName'>,
   head: Pick<JournalHead, 'link'>,
 ): boolean => link !== undefined && head.link !== linkName
@@ -138,13 +138,13 @@ export const isReplaced = (
  * Reports whether this cluster was a primary itself since the source answered. A sync that begins with such an old answer
  * would replace the journal while the successor may still fetch its rest.
  */
-export const isOutdated = (
-  { ownEpoch }: Pick<Source, 'ownEpoch'>,
+export const isHeartbeatOutdated = (
+  { ownEpoch }: Pick<PrimaryState, 'ownEpoch'>,
   head: Pick<JournalHead, 'ownEpoch'>,
 ): boolean => head.ownEpoch !== '' && head.ownEpoch !== ownEpoch
 
 /** Stops following. @param fault the reason that status shows */
-export function stopWith(reported: Reported, fault: string): Progress {
+export function stopFollower(reported: Reported, fault: string): FollowerProgress {
   reported.state = 'idle'
   reported.fault = fault
   return 'stopped'
@@ -155,7 +155,7 @@ export function stopWith(reported: Reported, fault: string): Progress {
  * those items are stored.
  * @throws Error if the source does not send them
  */
-export async function fetchTerms(
+export async function fetchNeededTerms(
   { session, holdTerms }: Follower,
   { number, ids }: TermNeeds,
 ): Promise<void> {
@@ -198,9 +198,9 @@ export type FollowerPorts = Pick<
  * @param reported what the previous run reported
  * @param until epoch milliseconds: deadline of all calls to the primary; absent: each call has its own
  */
-export async function newFollower(
+export async function createFollower(
   ports: FollowerPorts,
-  connect: Connect,
+  connect: ConnectToPeer,
   {
     hasTime,
     reported,
@@ -230,7 +230,7 @@ export async function newFollower(
     },
     address: linkAddressOf(first.record, ports.deployment),
     apiAddress: apiAddressOf(first.record, ports.deployment),
-    session: newSession(reported),
+    session: createFollowerSession(reported),
   }
 }
 
@@ -247,7 +247,7 @@ function secondaryRecordReader({ store, clock, cipher }: FollowerPorts) {
   }
 }
 
-async function connectPrimary({ record }: ClusterRead, { cipher }: FollowerPorts, connect: Connect) {
+async function connectPrimary({ record }: ClusterRead, { cipher }: FollowerPorts, connect: ConnectToPeer) {
   const { set } = record
   const link = linkToPrimaryOf(record)
   if (!link || !set) return undefined
@@ -327,18 +327,18 @@ async function mergeSealedKeyring(
   if (record.data.link?.ownKey !== link.ownKey) return own.data
   const { keyring } = await ports.keyFactory.unite(received, own.data, ports.clock.now())
   // another run may have stored a keyring at this moment, so it is read again
-  await ports.store.commit(replaceKeyring(record, own, keyring), cluster)
+  await ports.store.commit(replaceFollowerKeyring(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])
   return now?.data ?? own.data
 }
 
 /** Returns the changes that replace a cluster's keyring. @param rest further changes of the record */
-export function replaceKeyring(
+export function replaceFollowerKeyring(
   record: Item<'cluster'>,
   own: Item<'keyring'> | undefined,
   made: MadeKeyring,
   rest: Partial<ClusterRecord> = {},
 ) {
   const next = setRecordKeyring({ ...record.data, ...rest }, made)
-  return [replace(record, record, next.record), replace(key('keyring'), own, next.keyring)] as const
+  return [replaceItem(record, record, next.record), replaceItem(key('keyring'), own, next.keyring)] as const
 }

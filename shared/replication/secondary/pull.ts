@@ -3,23 +3,23 @@ import { addVouchersToMembership } from '../../link/membership.ts'
 import type { HeartbeatAnswer } from '../../link/source.ts'
 import type { PullerState } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
+import { putItem, removeItemIfUnchanged, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { poll } from '../../values/retrying.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { pollWhilePending } from '../../values/retrying.ts'
 import { requestSync } from '../sync/sync.ts'
-import type { Connect } from './connect.ts'
-import { divergingOf, placesOf } from './diverging.ts'
+import type { ConnectToPeer } from './connect.ts'
+import { divergingKeysOf, toItemPlaces } from './diverging.ts'
 import { takeFollowStep } from './follow.ts'
 import {
+  createFollower,
   type Follower,
   type FollowerPorts,
-  fetchTerms,
-  isReplaced,
-  newFollower,
-  type Progress,
-  type Streaming,
+  type FollowerProgress,
+  fetchNeededTerms,
+  isLinkReplaced,
+  type StreamState,
   sendHeartbeat,
 } from './follower.ts'
 import { toUnansweredCall } from './silence.ts'
@@ -44,9 +44,9 @@ interface PullTimes {
 }
 
 /** Follows the primary until time runs out. The lease allows one run at a time; two concurrent runs would do no harm. */
-export async function pull(
+export async function pullFromPrimary(
   ports: FollowerPorts,
-  connect: Connect,
+  connect: ConnectToPeer,
   { deadline, waitsForLease = false, afterHeartbeat }: PullTimes,
 ): Promise<void> {
   const free = await awaitLease(ports, waitsForLease ? deadline - STANDBY_MS : 0)
@@ -56,7 +56,7 @@ export async function pull(
   // a sync pauses between two pages to send the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
   const reported = recovery ? undefined : before?.data
-  const first = await newFollower(ports, connect, { hasTime, reported })
+  const first = await createFollower(ports, connect, { hasTime, reported })
   const cluster = await first?.cluster()
   if (!first || !cluster) return
   if (recovery) await restartLink(first, recovery)
@@ -81,7 +81,8 @@ export async function pull(
     const progress = await tryFollowStep(follower)
     if (progress === 'replaced' && !(await relink(pulling, connect))) break
     if (progress === 'stopped' && (!follower.link || follower.session.reported.fault !== undefined)) break
-    if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
+    if (progress !== 'worked')
+      await restUntilNextCall(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renewLease(pulling, lease, 0)
   // a notice that arrived while this run held the lease has started no other run
@@ -90,10 +91,10 @@ export async function pull(
 
 /** Waits until no other run holds the lease, and returns it; undefined if one still holds it at `end`. */
 async function awaitLease({ store, clock }: FollowerPorts, end: number) {
-  const free = await poll(clock, { everyMs: STANDBY_MS, until: end }, async () => {
+  const free = await pollWhilePending(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
     const [lease] = found
-    return !lease || lease.data.until <= clock.now() ? ok(found) : PENDING
+    return !lease || lease.data.until <= clock.now() ? ok(found) : PENDING_RESULT
   })
   return free.ok ? free.value : undefined
 }
@@ -109,9 +110,9 @@ interface Pulling {
 }
 
 /** Continues with the link in the cluster record. @returns false if this cluster is no longer a secondary */
-async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
+async function relink(pulling: Pulling, connect: ConnectToPeer): Promise<boolean> {
   const { hasTime } = pulling.follower
-  const follower = await newFollower(pulling.ports, connect, { hasTime })
+  const follower = await createFollower(pulling.ports, connect, { hasTime })
   if (!follower) return false
   pulling.follower = follower
   pulling.since = pulling.ports.clock.now()
@@ -119,7 +120,7 @@ async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
 }
 
 /** Takes one step. After a fault of the link, the run sends a heartbeat before anything else. */
-async function tryFollowStep(follower: Follower): Promise<Progress> {
+async function tryFollowStep(follower: Follower): Promise<FollowerProgress> {
   try {
     return await takeFollowStep(follower)
   } catch (error) {
@@ -134,7 +135,7 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
   const cluster = await follower.cluster()
   follower.session.roleChangePending = cluster?.record.operation !== undefined
   const head = await ports.journal.head()
-  if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
+  if (!follower.link || !cluster || (head && isLinkReplaced(follower, head))) return
   const place = key('contact')
   const [before, known] = await ports.store.read([place, key('member', cluster.record.id)])
   try {
@@ -148,16 +149,17 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
       connectedSince: since,
       canaryAt: canaryOf(answered, follower.session.streaming),
     }
-    await ports.store.commit([put(place, contact)], now)
+    await ports.store.commit([putItem(place, contact)], now)
     await rememberAddresses(ports, follower, answered.addresses)
     await rememberMembers(ports, now, known, [...answered.addresses, ...answered.memberAddresses])
     // a take-over needs the primary's newest term, even if nothing is encrypted with it yet
-    await fetchTerms(follower, NO_TERMS_NEEDED)
+    await fetchNeededTerms(follower, NO_TERMS_NEEDED)
   } catch (error) {
     delete follower.session.source
     const refused = toUnansweredCall(error, before?.data, ports.clock.now())
     const now = await follower.cluster()
-    if (before && now) await ports.store.commit([put(place, { ...before.data, failedCall: refused })], now)
+    if (before && now)
+      await ports.store.commit([putItem(place, { ...before.data, failedCall: refused })], now)
     follower.own.log.warn('the primary did not answer, or refused', { error: refused.text })
   }
 }
@@ -168,7 +170,7 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
  */
 const canaryOf = (
   { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
-  { lastStaged }: Streaming,
+  { lastStaged }: StreamState,
 ): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
 /** Stores the addresses that the primary reported last, because they may change. */
@@ -185,10 +187,13 @@ async function rememberAddresses(
   const { link } = record?.data ?? {}
   if (!record || !link) return
   const addrs = [...new Set([...reported, ...link.primaryAddrs])].slice(0, MOST_ADDRESSES)
-  await store.commit([replace(record, record, { ...record.data, link: { ...link, primaryAddrs: addrs } })], {
-    record: record.data,
-    readAt,
-  })
+  await store.commit(
+    [replaceItem(record, record, { ...record.data, link: { ...link, primaryAddrs: addrs } })],
+    {
+      record: record.data,
+      readAt,
+    },
+  )
 }
 
 /**
@@ -204,7 +209,7 @@ async function rememberMembers(
   const place = key('member', cluster.record.id)
   const next = addVouchersToMembership(before?.data, { addresses: reported })
   if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
-  await store.commit([replace(place, before, next)], cluster)
+  await store.commit([replaceItem(place, before, next)], cluster)
 }
 
 const MOST_ADDRESSES = 8
@@ -219,7 +224,7 @@ async function renewLease(
   if (!cluster) return undefined
   const place = key('puller')
   const data: PullerState = { runId: holder, until: ports.clock.now() + forMs, ...follower.session.reported }
-  const written = await ports.store.commit([replace(place, lease, data)], cluster)
+  const written = await ports.store.commit([replaceItem(place, lease, data)], cluster)
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])
   return item?.data.runId === holder ? { item } : undefined
@@ -260,7 +265,7 @@ async function takeNotice({ store }: Pick<Ports, 'store'>, attention: Attention)
  * Returns how long a run waits before it calls the primary again. The pause grows while nothing arrives. It stays short
  * during a role change, a comparison, and every state except streaming.
  */
-export function nextPauseMs(
+export function nextPullPauseMs(
   { session }: Pick<Follower, 'session'>,
   { since }: Attention,
   now: number,
@@ -274,27 +279,29 @@ export function nextPauseMs(
 }
 
 /** Returns the milliseconds between two reads of the notice. */
-const noticePollMs = ({ lastChangeAt = 0 }: Streaming, { since }: Attention, now: number): number =>
+const noticePollMs = ({ lastChangeAt = 0 }: StreamState, { since }: Attention, now: number): number =>
   now - Math.max(lastChangeAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later
 
 /**
  * Waits until the primary should be called again: for a pause, or until a notice. @param end epoch milliseconds: no longer
  * than that
  */
-export async function restUntil(
+export async function restUntilNextCall(
   ports: Pick<Ports, 'store' | 'clock'>,
   follower: Pick<Follower, 'session'>,
   attention: Attention,
   end: number,
 ): Promise<void> {
   const { clock } = ports
-  const pause = nextPauseMs(follower, attention, clock.now())
+  const pause = nextPullPauseMs(follower, attention, clock.now())
   if (pause <= SILENT_PRIMARY_PAUSE_MS / 2 || !follower.session.source) return clock.sleep(pause)
   const until = Math.min(end, clock.now() + pause)
   if (clock.now() >= until) return
   const everyMs = noticePollMs(follower.session.streaming, attention, clock.now())
   await clock.sleep(Math.min(everyMs, until - clock.now()))
-  await poll(clock, { everyMs, until }, async () => ((await takeNotice(ports, attention)) ? ok() : PENDING))
+  await pollWhilePending(clock, { everyMs, until }, async () =>
+    (await takeNotice(ports, attention)) ? ok() : PENDING_RESULT,
+  )
 }
 
 /** Restarts a link that has stopped. Given-up items are fetched once more, and afterwards must be as journal entries expect. */
@@ -304,9 +311,9 @@ async function restartLink(
 ): Promise<void> {
   const [[found], read] = await Promise.all([own.store.read([key('diverging')]), cluster()])
   if (!read) return
-  const places = placesOf(divergingOf(found, { treeId, link: linkName }))
+  const places = toItemPlaces(divergingKeysOf(found, { treeId, link: linkName }))
   // a sync that is running or due has the same effect
   if (places.length > 0) await requestSync(own, read, places)
-  const forgotten = found ? [removeIfUnchanged(found)] : []
-  await own.store.commit([removeIfUnchanged(recovery), ...forgotten], read)
+  const forgotten = found ? [removeItemIfUnchanged(found)] : []
+  await own.store.commit([removeItemIfUnchanged(recovery), ...forgotten], read)
 }

@@ -2,26 +2,39 @@ import type { JournalHead } from '../../journal/head.ts'
 import type { ItemPlace } from '../../journal/journal.ts'
 import { termNeedsOfItems } from '../../journal/terms.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { put } from '../../storage/changes.ts'
+import { putItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { pauseBeforeRetry } from '../apply/window.ts'
-import { keysIn, readReportedKeys, reportName, splitReport, storeReport } from '../sync/report.ts'
+import {
+  differenceReportName,
+  listReportedPlaces,
+  readReportedKeys,
+  splitDifferenceReport,
+  storeDifferenceReport,
+} from '../sync/report.ts'
 import {
   beginSync,
   continueSync,
   endSync,
   findRunningSync,
-  type Scope,
   type SyncContext,
+  type SyncScope,
 } from '../sync/sync.ts'
-import { countRound, tagsOf } from './diverging.ts'
-import { type Follower, fetchTerms, type Progress, type Source, sendHeartbeat, stopWith } from './follower.ts'
+import { countRepairRound, shortKeyNames } from './diverging.ts'
+import {
+  type Follower,
+  type FollowerProgress,
+  fetchNeededTerms,
+  type PrimaryState,
+  sendHeartbeat,
+  stopFollower,
+} from './follower.ts'
 
 /**
  * A sync: of all items, or of those that an unfinished sync and this cluster's journal entries after the fork point have
  * touched.
  */
-export interface SyncStep {
+export interface SyncFollowUp {
   readonly do: 'sync'
   readonly what: 'all' | 'touched'
   /** last position that both journals have in common; -1: none */
@@ -35,13 +48,13 @@ export interface SyncStep {
  * @param wrong items that are known to differ from the primary's
  * @param compare whether the secondary compares itself with the primary afterwards; after a full sync it always does
  */
-export async function resync(
+export async function continueOrBeginSync(
   follower: Follower,
   head: JournalHead,
-  step: SyncStep,
+  step: SyncFollowUp,
   wrong: readonly ItemPlace[] = [],
   compare = false,
-): Promise<Progress> {
+): Promise<FollowerProgress> {
   const { own, cluster, link, linkName, treeId, hasTime, session } = follower
   const { source, reported } = session
   if (!link || !source) return 'stopped'
@@ -53,7 +66,7 @@ export async function resync(
     linkName,
     treeId,
     hasTime,
-    prepare: items => fetchTerms(follower, termNeedsOfItems(items)),
+    prepare: items => fetchNeededTerms(follower, termNeedsOfItems(items)),
     seen: keys => {
       reported.synced += keys
     },
@@ -80,24 +93,24 @@ export async function resync(
 
 /**
  * Counts a round for items that differ from the primary's, and begins a sync of those that are not given up.
- * @param how `fault`: text for status if there are too many; `compare`: as for `resync`
+ * @param how `fault`: text for status if there are too many; `compare`: as for `continueOrBeginSync`
  * @returns undefined if all of them are given up
  */
-export async function syncDiffering(
+export async function syncDifferingItems(
   follower: Follower,
   head: JournalHead,
   wrong: readonly ItemPlace[],
   { fault, compare = false }: { fault: string; compare?: boolean },
-): Promise<Progress | undefined> {
-  const counted = await countRound(follower, wrong)
+): Promise<FollowerProgress | undefined> {
+  const counted = await countRepairRound(follower, wrong)
   if (!counted.ok)
     return counted.fault === 'conflict'
       ? 'waiting'
-      : stopWith(follower.session.reported, `${fault}: ${tagsOf(wrong)}`)
+      : stopFollower(follower.session.reported, `${fault}: ${shortKeyNames(wrong)}`)
   const left = counted.value
   if (left.length === 0) return undefined
   const step = { do: 'sync', what: 'touched', forkPoint: head.applied, diverged: false } as const
-  return resync(follower, head, step, left, compare)
+  return continueOrBeginSync(follower, head, step, left, compare)
 }
 
 /**
@@ -119,7 +132,7 @@ async function noteFirstSync(
     done: 0,
     total: 0,
   } as const
-  if (cluster) await store.commit([put(key('tree-reindex'), reindex)], cluster)
+  if (cluster) await store.commit([putItem(key('tree-reindex'), reindex)], cluster)
 }
 
 /** Reads the keys that an unfinished sync may have changed; none for a full sync. */
@@ -131,11 +144,11 @@ const readTouched = async (store: Ports['store'], { unfinishedSync }: JournalHea
  * that it may change.
  */
 async function planSync(
-  { own, cluster: read, source }: Pick<Follower, 'own' | 'cluster'> & { source: Source },
+  { own, cluster: read, source }: Pick<Follower, 'own' | 'cluster'> & { source: PrimaryState },
   head: JournalHead,
-  step: SyncStep,
+  step: SyncFollowUp,
   wrong: readonly ItemPlace[],
-): Promise<Scope> {
+): Promise<SyncScope> {
   const forkPoint = lastSharedPosition(source, head, step)
   const lost =
     step.diverged && forkPoint < head.last
@@ -149,10 +162,10 @@ async function planSync(
   if (!cluster) throw new Error('this cluster follows no primary any more')
   const touched = what === 'all' ? [] : [...(await readTouched(own.store, head)), ...wrong]
   const facts = { at: own.clock.now(), epoch: source.epoch, forkPoint }
-  const parts = splitReport(facts, entries, touched)
-  const report = reportName(head.incarnation + 1, own.entropy.bytes(3))
-  await storeReport(own.store, cluster, report, parts)
-  return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: forkPoint }
+  const parts = splitDifferenceReport(facts, entries, touched)
+  const report = differenceReportName(head.incarnation + 1, own.entropy.bytes(3))
+  await storeDifferenceReport(own.store, cluster, report, parts)
+  return what === 'all' ? { what } : { what, report, keys: listReportedPlaces(parts), start: forkPoint }
 }
 
 /**
@@ -161,7 +174,7 @@ async function planSync(
  * through all epochs of a set. Positions below `retainedFrom` cannot be reported.
  */
 const lastSharedPosition = (
-  { lineage }: Pick<Source, 'lineage'>,
+  { lineage }: Pick<PrimaryState, 'lineage'>,
   { retainedFrom }: JournalHead,
-  { forkPoint }: SyncStep,
+  { forkPoint }: SyncFollowUp,
 ): number => Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (lineage[0]?.[1] ?? 1) - 1)

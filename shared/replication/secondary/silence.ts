@@ -8,7 +8,7 @@ import { bounds } from '../../values/bounds.ts'
 type CallHistory = Pick<PrimaryContact, 'at' | 'failedCall'>
 
 /** Returns the milliseconds of silence, including an unanswered call now. @param now epoch milliseconds */
-export function addSilence({ at, failedCall }: CallHistory, now: number): number {
+export function addSilenceTime({ at, failedCall }: CallHistory, now: number): number {
   const since = now - (failedCall?.at ?? at)
   return (failedCall?.silentMs ?? 0) + Math.max(0, Math.min(since, bounds.SILENCE_STEP_MS))
 }
@@ -28,7 +28,7 @@ export function toUnansweredCall(
 ): UnansweredCall {
   const refuses = error instanceof LinkRefused
   const before = contact?.failedCall?.silentMs ?? 0
-  const silentMs = contact && isSilence(error) ? addSilence(contact, now) : refuses ? 0 : before
+  const silentMs = contact && isSilence(error) ? addSilenceTime(contact, now) : refuses ? 0 : before
   return {
     at: now,
     code: refuses ? error.code : 'unavailable',

@@ -3,16 +3,21 @@ import { type ItemPlace, itemPlaceText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { headMoves } from '../../journal/transitions.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
 import type { ApplySettings } from '../apply/judge.ts'
-import { type Applied, applyWindow, type OwnPorts, targetOf } from '../apply/window.ts'
+import {
+  type AppliedWindow,
+  applyEntryWindow,
+  createApplyTarget,
+  type FollowingPorts,
+} from '../apply/window.ts'
 import { readGivenUpKeys } from './diverging.ts'
 
 /**
  * The outcome of applying the staged entries. `done`; `busy`: other writers conflicted, so repeat it; `moved`: the head has
  * moved; `missing`: a staged journal entry is not in the table; `mismatch`: items are not as the journal entries expect.
  */
-export type StagedOutcome =
+export type StagedEntriesOutcome =
   | 'done'
   | 'busy'
   | 'moved'
@@ -26,12 +31,12 @@ export type StagedOutcome =
  * @param treeId id of this cluster's tree
  * @param staged the journal entries, if the caller has them
  */
-export async function applyStaged(
-  own: OwnPorts,
+export async function applyStagedEntries(
+  own: FollowingPorts,
   treeId: string,
   head: JournalHead,
   staged?: readonly JournalEntry[],
-): Promise<StagedOutcome> {
+): Promise<StagedEntriesOutcome> {
   const { incarnation, applied: done, last, replayUntil, lineage } = head
   if (done >= last) return 'done'
   const entries = staged ?? (await own.journal.entries(lineage, done, last))
@@ -47,17 +52,17 @@ export async function applyStaged(
 
 /** Applies journal entries. If given-up items mismatch, applies the entries again and overwrites those items. */
 async function applyToleratingGivenUp(
-  own: OwnPorts,
+  own: FollowingPorts,
   entries: readonly JournalEntry[],
   setting: ApplySettings,
   { link }: Pick<JournalHead, 'link'>,
-): Promise<Applied> {
-  const target = targetOf(own)
-  const applied = await applyWindow(entries, setting, target)
+): Promise<AppliedWindow> {
+  const target = createApplyTarget(own)
+  const applied = await applyEntryWindow(entries, setting, target)
   if (applied.mismatch.length === 0) return applied
   const tolerated = await readGivenUpKeys(own.journal, { treeId: setting.treeId, link })
   if (!applied.mismatch.some(one => tolerated.has(itemPlaceText(one)))) return applied
-  return applyWindow(entries, { ...setting, tolerated }, target)
+  return applyEntryWindow(entries, { ...setting, tolerated }, target)
 }
 
 const STOP_TRIES = 8
@@ -67,9 +72,13 @@ const STOP_TRIES = 8
  * `draining`, with nothing left to apply.
  * @param link that this cluster must still follow; a late call for an earlier link has no effect
  */
-export async function stopStaging(own: OwnPorts, treeId: string, link?: string): Promise<StagedOutcome> {
-  type Attempt = Result<StagedOutcome, StagedOutcome>
-  const stopped = await retry({ tries: STOP_TRIES }, async (): Promise<Attempt> => {
+export async function stopStagingEntries(
+  own: FollowingPorts,
+  treeId: string,
+  link?: string,
+): Promise<StagedEntriesOutcome> {
+  type Attempt = Result<StagedEntriesOutcome, StagedEntriesOutcome>
+  const stopped = await retryOnConflict({ tries: STOP_TRIES }, async (): Promise<Attempt> => {
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return ok('moved')
     if (head?.mode === 'applying') {
@@ -78,7 +87,7 @@ export async function stopStaging(own: OwnPorts, treeId: string, link?: string):
     }
     if (head?.mode !== 'draining') return ok('moved')
     if (head.applied >= head.last) return ok('done')
-    const outcome = await applyStaged(own, treeId, head)
+    const outcome = await applyStagedEntries(own, treeId, head)
     if (typeof outcome === 'object') return ok(outcome)
     return failed(outcome === 'done' ? 'moved' : outcome)
   })

@@ -3,10 +3,10 @@ import { epochAt, type JournalLineage, type JournalPosition } from '../../journa
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { poll } from '../../values/retrying.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { pollWhilePending } from '../../values/retrying.ts'
 
 const ACKNOWLEDGED_PAUSE_MS = 500
 
@@ -23,7 +23,7 @@ export const listSecondariesBehind = (
       (heartbeat.epoch !== epoch || heartbeat.seq < seq),
   )
 
-export type AckPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
+export type AcknowledgementPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
 
 /** The secondaries, by whether they have acknowledged a position. */
 export interface Acknowledgements {
@@ -32,14 +32,17 @@ export interface Acknowledgements {
 }
 
 /** Reports whether a cluster has used this admission. An unused token belongs to no cluster. */
-export const isMember = ({ activatedAt, heartbeat }: Pick<Secondary, 'activatedAt' | 'heartbeat'>): boolean =>
+export const isActiveSecondary = ({
+  activatedAt,
+  heartbeat,
+}: Pick<Secondary, 'activatedAt' | 'heartbeat'>): boolean =>
   activatedAt !== undefined || heartbeat !== undefined
 
 /**
  * Reports whether a secondary has acknowledged a position. @param journal the journal of that position; a heartbeat from a
  * diverged journal does not count
  */
-export const hasAcknowledged = (
+export const hasAcknowledgedPosition = (
   { heartbeat }: Pick<Secondary, 'heartbeat'>,
   seq: number,
   { lineage }: { lineage: JournalLineage },
@@ -55,7 +58,7 @@ export const hasAcknowledged = (
  * @param patience milliseconds
  */
 export async function awaitAcknowledgements(
-  { store, journalView, clock }: AckPorts,
+  { store, journalView, clock }: AcknowledgementPorts,
   patience: number,
 ): Promise<Acknowledgements> {
   const [record] = await store.read([key('cluster')])
@@ -64,16 +67,25 @@ export async function awaitAcknowledgements(
   const { head } = await journalView.readStatus(undefined)
   if (!head) return none
   let all: Secondary[] = []
-  await poll(clock, { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience }, async () => {
-    all = listSecondaries(await store.list(partitions('secondary')), record.data).filter(isMember)
-    return listSecondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
-  })
-  const acknowledged = all.filter(one => hasAcknowledged(one, head.last, head))
+  await pollWhilePending(
+    clock,
+    { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience },
+    async () => {
+      all = listSecondaries(await store.list(itemPartitions('secondary')), record.data).filter(
+        isActiveSecondary,
+      )
+      return listSecondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING_RESULT
+    },
+  )
+  const acknowledged = all.filter(one => hasAcknowledgedPosition(one, head.last, head))
   return { acknowledged, missing: all.filter(one => !acknowledged.includes(one)) }
 }
 
 /** Waits likewise, and reports whether all connected secondaries have acknowledged; true if there are none. */
-export const awaitAllAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
+export const awaitAllAcknowledged = async (
+  ports: AcknowledgementPorts,
+  patience: number,
+): Promise<boolean> => {
   const { missing } = await awaitAcknowledgements(ports, patience)
   const now = ports.clock.now()
   return missing.every(

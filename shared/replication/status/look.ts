@@ -11,16 +11,20 @@ import type { ReindexProgress } from '../../model/reindex.ts'
 import type { DivergingKeys, PullerState, ReadinessTest } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { type AddressRules, memberAddress, memberAddresses } from '../../values/member-address.ts'
-import { readinessBasis } from '../readiness/basis.ts'
-import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
-import { showHolders } from './shown-terms.ts'
+import {
+  type AddressRules,
+  normaliseMemberAddress,
+  normaliseMemberAddresses,
+} from '../../values/member-address.ts'
+import { describeReadinessBasis } from '../readiness/basis.ts'
+import { divergingKeysOf, isDivergingKeyGivenUp, shortKeyName } from '../secondary/diverging.ts'
+import { showTermHolders } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** Reads the items for status and the journal head together with the request's first read. */
-export const prepareStatus = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
+export const prepareDrStatus = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
   keys: [
     key('contact'),
     key('puller'),
@@ -65,9 +69,9 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const [seen, holders, secondaries] = await Promise.all([
     readConsistentJournal(call, record),
     isPrimary ? readKnownHolders(record, ports) : undefined,
-    isPrimary ? ports.store.list(partitions('secondary')) : [],
+    isPrimary ? ports.store.list(itemPartitions('secondary')) : [],
   ])
-  const shown = holders && showHolders(holders, listSecondaries(secondaries, record), seen.head)
+  const shown = holders && showTermHolders(holders, listSecondaries(secondaries, record), seen.head)
   const contact = fetched.get(key('contact'))?.data
   const activationError = await readActivationError(record, seen, ports)
   const rules = ports.deployment
@@ -103,7 +107,7 @@ function readinessIn(
 ): ReadinessTest | undefined {
   const tried = fetched.get(key('readiness'))?.data
   const contact = fetched.get(key('contact'))?.data
-  return tried?.basis === readinessBasis({ record, contact, head }, now) ? tried : undefined
+  return tried?.basis === describeReadinessBasis({ record, contact, head }, now) ? tried : undefined
 }
 
 const faultFacts = (fetched: Looking['fetched']): (RecentFault & { part: FaultyPart })[] =>
@@ -117,8 +121,8 @@ async function readKnownHolders(
   { store }: Looking['ports'],
 ): Promise<KnownTermHolders> {
   const [terms, holders] = await Promise.all([
-    store.list(partitions('term')),
-    store.list(partitions('holder')),
+    store.list(itemPartitions('term')),
+    store.list(itemPartitions('holder')),
   ])
   return { self: id, terms, holders }
 }
@@ -235,7 +239,9 @@ const divergingIn = (
   { mode, treeId, link }: ClusterRecord,
   found: { readonly data: DivergingKeys } | undefined,
 ): readonly string[] =>
-  mode === 'secondary' ? divergingOf(found, { treeId, link: link?.name }).filter(isGivenUp).map(tagOf) : []
+  mode === 'secondary'
+    ? divergingKeysOf(found, { treeId, link: link?.name }).filter(isDivergingKeyGivenUp).map(shortKeyName)
+    : []
 
 const reindexProgress = (lastReindex: TreeReindex | undefined): Pick<JournalFacts, 'building'> => {
   if (!lastReindex || lastReindex.stage === 'done' || lastReindex.stage === 'failed') return {}
@@ -249,7 +255,7 @@ const fenceFacts = (
 ): ShownFence[] =>
   fences && fences.epoch === epoch
     ? Object.entries(fences.outcomes)
-        .filter(([address]) => memberAddress(address, rules) !== undefined)
+        .filter(([address]) => normaliseMemberAddress(address, rules) !== undefined)
         .map(([address, outcome]) => ({ address, ...outcome }))
     : []
 
@@ -260,8 +266,8 @@ const withUsable = ({ link, ...record }: ClusterRecord, rules: AddressRules): Cl
   ...(link && {
     link: {
       ...link,
-      primaryAddr: memberAddress(link.primaryAddr, rules) ?? '',
-      primaryAddrs: memberAddresses(link.primaryAddrs, rules),
+      primaryAddr: normaliseMemberAddress(link.primaryAddr, rules) ?? '',
+      primaryAddrs: normaliseMemberAddresses(link.primaryAddrs, rules),
     },
   }),
 })
@@ -272,8 +278,8 @@ const secondaryFacts = (
 ): SecondaryFacts => ({
   id,
   expires,
-  address: memberAddress(address, rules) ?? '',
-  apiAddress: memberAddress(apiAddress, rules) ?? '',
+  address: normaliseMemberAddress(address, rules) ?? '',
+  apiAddress: normaliseMemberAddress(apiAddress, rules) ?? '',
   ...defined({ contact: heartbeat }),
 })
 
@@ -286,8 +292,8 @@ const contactFacts = (
   const canaryAt = newestEntryTime(contact, head)
   return {
     ...heard,
-    addresses: memberAddresses(contact.addresses, rules),
-    ...(contact.apiAddress && { apiAddress: memberAddress(contact.apiAddress, rules) ?? '' }),
+    addresses: normaliseMemberAddresses(contact.addresses, rules),
+    ...(contact.apiAddress && { apiAddress: normaliseMemberAddress(contact.apiAddress, rules) ?? '' }),
     ...(canaryAt === 0 ? {} : { canaryAt }),
     ...(failedCall ? { refused: { at: failedCall.at, text: failedCall.text } } : {}),
   }

@@ -3,8 +3,8 @@ import { parsePosition } from '../../journal/position.ts'
 import { type KnownTermHolders, listTermRecipients, type TermRecipient } from '../../link/admin/holders.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { printTime } from '../../values/time.ts'
-import { hasAcknowledged, isMember } from './acknowledged.ts'
+import { formatTime } from '../../values/time.ts'
+import { hasAcknowledgedPosition, isActiveSecondary } from './acknowledged.ts'
 
 /** A term as status shows it. */
 export interface ShownTerm {
@@ -26,7 +26,7 @@ const MOST_TERMS = 4
 const MOST_CLUSTERS = 16
 
 /** Numbers of secondaries, terms, and clusters of shown terms that status omits. */
-export interface NotShown {
+export interface HiddenTermNotes {
   secondaries: number
   terms: number
   clusters: number
@@ -36,20 +36,20 @@ export interface NotShown {
 interface ShownHolders {
   secondaries: readonly Secondary[]
   terms: ShownTerm[]
-  notShown: NotShown
+  notShown: HiddenTermNotes
 }
 
 /**
  * Returns the newest terms of a primary, and the secondaries with the latest heartbeats. @param all secondaries of this
  * epoch that are not revoked
  */
-export function showHolders(
+export function showTermHolders(
   known: KnownTermHolders,
   all: readonly Secondary[],
   head: Pick<JournalHead, 'lineage'> | undefined,
 ): ShownHolders {
   const secondaries = mostRecentlyHeard(all)
-  const following = secondaries.filter(isMember)
+  const following = secondaries.filter(isActiveSecondary)
   const newest = known.terms
     .toSorted((a, b) => a.data.number - b.data.number || a.data.since - b.data.since)
     .slice(-MOST_TERMS)
@@ -60,7 +60,7 @@ export function showHolders(
     const some = newestOf(holders)
     for (const { cluster } of holders) clusters.add(cluster)
     for (const { cluster } of some) shown.add(cluster)
-    const heard = following.filter(one => head && hasAcknowledged(one, seqOf(term), head))
+    const heard = following.filter(one => head && hasAcknowledgedPosition(one, seqOf(term), head))
     const { number, since, tokensUntil } = term.data
     return {
       id: term.sk,
@@ -102,7 +102,7 @@ function newestOf(all: readonly TermRecipient[]): TermRecipient[] {
   return all.filter(one => some.includes(one))
 }
 
-const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)
+const secondsOf = (ms: number): string => formatTime(Math.floor(ms / 1000) * 1000)
 
 /**
  * Returns the position of the commit that wrote a term last. 0 if it was written before there was a journal, so that every

@@ -3,10 +3,10 @@ import { type ClusterRecord, linkToPrimaryOf } from '../../model/cluster.ts'
 import type { FaultyPart, RecentFault } from '../../model/fault.ts'
 import type { FenceOutcome } from '../../model/link.ts'
 import type { ReadinessTest } from '../../model/secondary.ts'
-import type { DrStatus, PrimaryStatus, SecondaryStatus, UnderWay } from '../../set/schema.ts'
+import type { DrStatus, PrimaryStatus, SecondaryStatus, UnderWayFields } from '../../set/schema.ts'
 import { bounds } from '../../values/bounds.ts'
-import { printTime } from '../../values/time.ts'
-import type { NotShown, ShownTerm } from './shown-terms.ts'
+import { formatTime } from '../../values/time.ts'
+import type { HiddenTermNotes, ShownTerm } from './shown-terms.ts'
 
 /** The facts that status shows. Positions count the commits of the set. */
 export interface StatusFacts {
@@ -18,7 +18,7 @@ export interface StatusFacts {
   /** of a primary */
   terms?: readonly ShownTerm[]
   /** how many entries status omits to stay short */
-  notShown?: NotShown
+  notShown?: HiddenTermNotes
   /** of a primary: the answers of other clusters to its fences, by address */
   fences?: readonly ShownFence[]
   /** of a secondary: the last heartbeat to its primary */
@@ -130,7 +130,7 @@ const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
  * Returns the `data` of GET sys/replication/dr/status. It is public, so it contains no secret.
  * @see docs/spec/status.md#status
  */
-export function statusOf(facts: StatusFacts): DrStatus {
+export function buildDrStatus(facts: StatusFacts): DrStatus {
   const { record } = facts
   if (!record || record.mode === 'disabled')
     return { mode: 'disabled', ...underWay(facts), ...recentFaults(facts) }
@@ -144,7 +144,7 @@ const FAULT_LASTS_MS = 10 * 60_000
 const FAULT_SHOWN_MS = 24 * 3600_000
 
 /** Returns the recent failures. The functions that met them have stored them, so status makes no calls. */
-function recentFaults({ faults = [], now }: StatusFacts): UnderWay {
+function recentFaults({ faults = [], now }: StatusFacts): UnderWayFields {
   const shown = faults.filter(({ at }) => now - at < FAULT_SHOWN_MS)
   if (shown.length === 0) return {}
   return {
@@ -160,7 +160,7 @@ function recentFaults({ faults = [], now }: StatusFacts): UnderWay {
 }
 
 /** Returns the running operation, and the last error: of a failed operation, or of a call to the primary. */
-function underWay({ operation, now, record, ...facts }: StatusFacts): UnderWay {
+function underWay({ operation, now, record, ...facts }: StatusFacts): UnderWayFields {
   const contact = record && linkToPrimaryOf(record) ? facts.contact : undefined
   if (operation?.isRunning) return { operation: shownOperation(operation, now), ...lastError(contact) }
   return operation?.error === undefined ? lastError(contact) : lastError(contact, operation)
@@ -179,7 +179,7 @@ const shownOperation = (
 })
 
 /** Returns the later one of both errors. */
-function lastError(contact: ShownContact | undefined, failed?: OperationFacts): UnderWay {
+function lastError(contact: ShownContact | undefined, failed?: OperationFacts): UnderWayFields {
   const { at = 0, text = '' } = contact?.refused ?? {}
   if (failed && failed.changedAt >= at) {
     const { id, name, step, changedAt, error = '' } = failed
@@ -203,7 +203,7 @@ function buildingOf(journal: JournalFacts | undefined): JournalFacts['building']
 }
 
 /** Returns the root of the tree with its position and time. */
-export const shownRoot = (
+export const toShownRoot = (
   journal: Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> | undefined,
 ) => ({
   merkle_root: journal?.root.slice(0, ROOT_DIGITS) ?? '',
@@ -213,7 +213,7 @@ export const shownRoot = (
 
 const common = ({ set }: ClusterRecord, journal: JournalFacts | undefined) => ({
   cluster_id: set ?? '',
-  ...shownRoot(journal),
+  ...toShownRoot(journal),
   corrupted_merkle_tree: journal?.corrupted ?? false,
   last_corruption_check_epoch: epochOf(journal?.checkedAt) ?? NEVER_CHECKED,
   last_reindex_epoch: epochOf(journal?.reindexedAt) ?? NEVER_REINDEXED,
@@ -359,7 +359,7 @@ const byOwnClock = (contact: ShownContact): ShownContact => ({
   ...(contact.canaryAt === undefined ? {} : { canaryAt: contact.canaryAt - contact.skewMs }),
 })
 
-const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)
+const secondsOf = (ms: number): string => formatTime(Math.floor(ms / 1000) * 1000)
 
 /**
  * Returns the state of a secondary. It is streaming only while its primary answers, and idle only if nothing happens; a

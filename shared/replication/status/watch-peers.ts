@@ -3,10 +3,10 @@ import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PrimaryContact, Secondary, StoredHeartbeat } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { itemPartitions, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { ageSince } from '../../values/time.ts'
-import type { Measures } from '../../watching/metrics.ts'
+import type { MetricMeasures } from '../../watching/metrics.ts'
 
 /** The facts that a cluster has about the clusters it is connected with. */
 export interface PeerFacts {
@@ -60,7 +60,7 @@ export function measurePeers({
   contact,
   journal,
   now,
-}: Omit<PeerFacts, 'applied' | 'fault'>): Measures | undefined {
+}: Omit<PeerFacts, 'applied' | 'fault'>): MetricMeasures | undefined {
   const isPrimary = record.mode === 'primary'
   const heard = isPrimary
     ? secondaries.flatMap(one => one.heartbeat ?? [])
@@ -99,7 +99,7 @@ export async function watchPeers({
   const head = await journal.head()
   const facts = {
     record,
-    secondaries: isPrimary ? listSecondaries(await store.list(partitions('secondary')), record) : [],
+    secondaries: isPrimary ? listSecondaries(await store.list(itemPartitions('secondary')), record) : [],
     contact: contact?.data,
     applied: head?.mode === 'applying' ? head.applied : undefined,
     journal: head,

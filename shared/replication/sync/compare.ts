@@ -11,11 +11,11 @@ import {
 } from '../../journal/tree.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import type { Clock } from '../../ports.ts'
-import { type Key, kinds } from '../../storage/kinds.ts'
+import { itemKinds, type Key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
-import { ok, PENDING } from '../../values/result.ts'
-import { poll } from '../../values/retrying.ts'
+import { ok, PENDING_RESULT } from '../../values/result.ts'
+import { pollWhilePending } from '../../values/retrying.ts'
 
 /** A secondary with a link to its primary. */
 export interface ComparisonPorts {
@@ -34,25 +34,25 @@ interface Comparing extends ComparisonPorts {
 }
 
 /** Maximum number of keys in one comparison. The next comparison finds the rest. */
-export const MOST_COMPARED = 10_000
+export const MAX_COMPARED_ITEMS = 10_000
 /** Number of keys that are compared together. */
-export const COMPARED_AT_ONCE = 100
+export const ITEMS_PER_COMPARISON = 100
 
 /**
  * Finds the keys whose items differ from the primary's, although this secondary has applied everything that the primary had
  * written when it was asked.
  * @throws Error if the secondary does not keep up
  */
-export async function findDifferences(ports: Comparing): Promise<ItemPlace[]> {
+export async function findSourceDifferences(ports: Comparing): Promise<ItemPlace[]> {
   const found = await mapInParallel(allTreePages, async place => {
-    const keys = await findSuspects(ports, place)
+    const keys = await findDifferenceSuspects(ports, place)
     await ports.progress()
     return keys
   })
-  const suspects = found.flat().slice(0, MOST_COMPARED)
+  const suspects = found.flat().slice(0, MAX_COMPARED_ITEMS)
   const real: ItemPlace[] = []
-  for (let at = 0; at < suspects.length; at += COMPARED_AT_ONCE) {
-    const sample = await readAtSource(ports, suspects.slice(at, at + COMPARED_AT_ONCE))
+  for (let at = 0; at < suspects.length; at += ITEMS_PER_COMPARISON) {
+    const sample = await readItemsAtSource(ports, suspects.slice(at, at + ITEMS_PER_COMPARISON))
     await awaitApplied(ports, sample.seq)
     real.push(...(await findStillDiffering(ports, sample)))
   }
@@ -60,7 +60,7 @@ export async function findDifferences(ports: Comparing): Promise<ItemPlace[]> {
 }
 
 /** Finds the keys in those buckets of a page whose sums differ, including keys that the primary has just written. */
-export async function findSuspects(
+export async function findDifferenceSuspects(
   { journal, treeId, now, link }: ComparisonPorts,
   place: TreePagePlace,
 ): Promise<Key[]> {
@@ -95,7 +95,7 @@ function compareLines(mine: readonly string[], theirs: readonly string[], now: n
   const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(parseBucketLine)
   const counting = lines.filter(([, , , , gen]) => gen === null || !hasGenerationEnded(gen, now))
   const keys = counting.flatMap(([kind, pk, sk]) =>
-    Object.hasOwn(kinds, kind) ? [{ kind: kind as Key['kind'], pk, sk }] : [],
+    Object.hasOwn(itemKinds, kind) ? [{ kind: kind as Key['kind'], pk, sk }] : [],
   )
   return [...new Map(keys.map(one => [itemPlaceText(one), one])).values()]
 }
@@ -110,7 +110,7 @@ export interface SourceSample {
   readonly seq: number
 }
 
-export async function readAtSource(
+export async function readItemsAtSource(
   { link }: Pick<ComparisonPorts, 'link'>,
   keys: readonly Key[],
 ): Promise<SourceSample> {
@@ -146,9 +146,9 @@ async function awaitApplied(
   seq: number,
 ): Promise<void> {
   const when = { everyMs: COMPARE_PAUSE_MS, until: clock.now() + COMPARE_TIMEOUT_MS }
-  const seen = await poll(clock, when, async () => {
+  const seen = await pollWhilePending(clock, when, async () => {
     const head = await journal.head()
-    return head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq ? ok() : PENDING
+    return head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq ? ok() : PENDING_RESULT
   })
   if (!seen.ok) throw new Error('this secondary does not keep up with its primary')
 }

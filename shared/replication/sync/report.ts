@@ -3,10 +3,10 @@ import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { positionText } from '../../journal/position.ts'
 import type { DifferenceReport, LostChange } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { create } from '../../storage/changes.ts'
-import { isKind, key, partitions } from '../../storage/kinds.ts'
+import { createItem } from '../../storage/changes.ts'
+import { isItemKind, itemPartitions, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { pickPlace } from '../apply/judge.ts'
+import { pickItemPlace } from '../apply/judge.ts'
 
 /** Maximum length of a part in characters. DynamoDB allows 400,000 bytes, and a character may have three. */
 const LONGEST_PART = 100_000
@@ -15,7 +15,7 @@ const LONGEST_PART = 100_000
  * Splits the changes that a rewind undoes into parts that fit into items. A part that is too long contains the keys of its
  * changes without the items.
  */
-export function splitReport(
+export function splitDifferenceReport(
   facts: Pick<DifferenceReport, 'at' | 'epoch' | 'forkPoint'>,
   entries: readonly JournalEntry[],
   keys: readonly ItemPlace[],
@@ -30,7 +30,7 @@ export function splitReport(
     })
     .map(entry => (lengthOf(entry) > LONGEST_PART ? withoutItems(entry) : entry))
   const byEntries = splitIntoParts(lost).map(some => ({ ...facts, entries: some, keys: [] }))
-  const byKeys = splitIntoParts(keys.map(pickPlace)).map(some => ({
+  const byKeys = splitIntoParts(keys.map(pickItemPlace)).map(some => ({
     ...facts,
     entries: [],
     keys: some,
@@ -65,18 +65,18 @@ function splitIntoParts<T>(all: readonly T[]): T[][] {
 }
 
 /** Returns the keys in a report, each once, in a fixed order. */
-export function keysIn(parts: readonly DifferenceReport[]): ItemPlace[] {
+export function listReportedPlaces(parts: readonly DifferenceReport[]): ItemPlace[] {
   const named = parts.flatMap(({ entries, keys }) => [...entries.flatMap(entry => entry.changes), ...keys])
-  const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
+  const places = named.flatMap(({ kind, pk, sk }) => (isItemKind(kind) ? [{ kind, pk, sk }] : []))
   return [...new Map(places.map(place => [itemPlaceText(place), place])).values()]
 }
 
 /** Returns the name of a new report. Reports sort by the incarnation of their sync. Each attempt has its own name. */
-export const reportName = (incarnation: number, random: Buffer): string =>
+export const differenceReportName = (incarnation: number, random: Buffer): string =>
   `${String(incarnation).padStart(9, '0')}.${random.toString('hex')}`
 
 /** Stores a report part by part, before the sync undoes anything. @throws Error if a part could not be stored */
-export async function storeReport(
+export async function storeDifferenceReport(
   store: Ports['store'],
   cluster: ClusterRead,
   name: string,
@@ -84,13 +84,13 @@ export async function storeReport(
 ): Promise<void> {
   for (const [index, part] of parts.entries()) {
     const at = key('report', `${name}/${String(index).padStart(4, '0')}-${parts.length}`)
-    const stored = await store.commit([create(at, part)], cluster)
+    const stored = await store.commit([createItem(at, part)], cluster)
     if (stored !== 'done') throw new Error(`${at.sk}, what is to be taken away, is not stored`)
   }
 }
 
 /** Reads the keys in a stored report. */
 export async function readReportedKeys(store: Ports['store'], name: string): Promise<ItemPlace[]> {
-  const found = await store.list(partitions('report'), { after: `${name}/` })
-  return keysIn(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))
+  const found = await store.list(itemPartitions('report'), { after: `${name}/` })
+  return listReportedPlaces(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))
 }

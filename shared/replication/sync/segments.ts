@@ -10,10 +10,10 @@ import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { splitIntoBatches } from '../../values/batches.ts'
-import { CONFLICT, ok, type Result } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
-import { pickPlace } from '../apply/judge.ts'
-import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
+import { CONFLICT_RESULT, ok, type Result } from '../../values/result.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
+import { pickItemPlace } from '../apply/judge.ts'
+import { type FollowingPorts, pauseBeforeRetry } from '../apply/window.ts'
 
 const SEGMENTS = 16
 /** Maximum size of the items in one transaction, bytes; DynamoDB allows 4 MiB. */
@@ -22,14 +22,14 @@ const LARGEST = 2 ** 21
 const keyOf = (index: number) => key('segment', String(index))
 
 /** A segment as it was read. Writes of the sync require this revision. */
-export interface HeldSegment {
+export interface HeldSyncSegment {
   readonly index: number
   /** absent: the segment was never written */
   readonly rev: string | undefined
   readonly data: SyncSegment | undefined
 }
 
-export async function readSegments({ journal }: OwnPorts): Promise<HeldSegment[]> {
+export async function readSyncSegments({ journal }: FollowingPorts): Promise<HeldSyncSegment[]> {
   const found = await journal.readRaw(Array.from({ length: SEGMENTS }, (_, index) => keyOf(index)))
   return found.map((item, index) => ({
     index,
@@ -43,10 +43,10 @@ export async function readSegments({ journal }: OwnPorts): Promise<HeldSegment[]
  * read.
  */
 function nextElement(
-  own: OwnPorts,
-  { index, rev }: HeldSegment,
+  own: FollowingPorts,
+  { index, rev }: HeldSyncSegment,
   data: SyncSegment,
-): { element: TransactionElement; held: HeldSegment } {
+): { element: TransactionElement; held: HeldSyncSegment } {
   const next = own.entropy.bytes(12).toString('base64url')
   const item: StoredItem = { ...keyOf(index), rev: next, data }
   return {
@@ -56,8 +56,11 @@ function nextElement(
 }
 
 /** Opens all segments for a sync. From then on, writes of an earlier sync are rejected. */
-export async function openSegments(own: OwnPorts, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
-  const before = await readSegments(own)
+export async function openSyncSegments(
+  own: FollowingPorts,
+  segment: SyncSegment,
+): Promise<HeldSyncSegment[] | 'lost'> {
+  const before = await readSyncSegments(own)
   const later = before.some(
     ({ data }) => data?.treeId === segment.treeId && data.incarnation >= segment.incarnation,
   )
@@ -68,7 +71,10 @@ export async function openSegments(own: OwnPorts, segment: SyncSegment): Promise
 }
 
 /** Closes segments as they were read. Later writes with them are rejected. */
-export async function closeSegments(own: OwnPorts, segments: readonly HeldSegment[]): Promise<void> {
+export async function closeSyncSegments(
+  own: FollowingPorts,
+  segments: readonly HeldSyncSegment[],
+): Promise<void> {
   const elements = segments.flatMap(held =>
     held.data ? [nextElement(own, held, { ...held.data, phase: 'closed' }).element] : [],
   )
@@ -76,8 +82,8 @@ export async function closeSegments(own: OwnPorts, segments: readonly HeldSegmen
 }
 
 /** Notes in the closed segments that their items have been compared. */
-export async function noteCompared(own: OwnPorts): Promise<void> {
-  const elements = (await readSegments(own)).flatMap(held => {
+export async function noteSegmentsCompared(own: FollowingPorts): Promise<void> {
+  const elements = (await readSyncSegments(own)).flatMap(held => {
     if (held.data?.phase !== 'closed') return []
     const { compare: _, ...data } = held.data
     return [nextElement(own, held, data).element]
@@ -88,19 +94,22 @@ export async function noteCompared(own: OwnPorts): Promise<void> {
 const SEGMENT_WRITE_TRIES = 12
 
 /** Repeats a transaction after a conflict. */
-async function transactWithRetry(own: OwnPorts, write: () => ReturnType<OwnPorts['journal']['transact']>) {
-  const result = await retry(
+async function transactWithRetry(
+  own: FollowingPorts,
+  write: () => ReturnType<FollowingPorts['journal']['transact']>,
+) {
+  const result = await retryOnConflict(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBeforeRetry(own, tried) },
     async () => {
       const written = await write()
-      return written === 'conflict' ? CONFLICT : ok(written)
+      return written === 'conflict' ? CONFLICT_RESULT : ok(written)
     },
   )
   return result.ok ? result.value : result.fault
 }
 
 interface SegmentWork {
-  own: OwnPorts
+  own: FollowingPorts
   link: SourceLink
   /** the keys of a partial sync */
   keys: readonly ItemPlace[]
@@ -117,9 +126,9 @@ interface SegmentWork {
  * Runs a segment page by page, and closes it. From then on writes of this sync are rejected there, however late they
  * arrive.
  */
-export async function syncSegment(
+export async function fetchSyncSegment(
   work: SegmentWork,
-  first: HeldSegment,
+  first: HeldSyncSegment,
 ): Promise<'closed' | 'lost' | 'time'> {
   let held = first
   for (;;) {
@@ -173,7 +182,7 @@ async function fetchFromSource(
   const { cursor, ...rest } = segment
   const { items, next } = await link.scan({ segment: index, segments: SEGMENTS, cursor })
   const seen = segment.seen + items.length
-  const wanted = items.flatMap(item => (withLeaf(item) ? [{ place: pickPlace(item), item }] : []))
+  const wanted = items.flatMap(item => (withLeaf(item) ? [{ place: pickItemPlace(item), item }] : []))
   if (next) return { wanted, next: { ...rest, seen, cursor: next } }
   return { wanted, next: { ...rest, seen, phase: fresh ? 'closed' : 'own' } }
 }
@@ -186,11 +195,11 @@ async function compareOwn(
 ): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await own.journal.scan({ index, of: SEGMENTS, from: cursor })
-  const keys = items.map(pickPlace)
+  const keys = items.map(pickItemPlace)
   const theirs = keys.length > 0 ? (await link.items({ keys })).items : []
   const wanted = items.flatMap((mine, at) => {
     const item = withLeaf(theirs[at])
-    return item?.rev === mine.rev ? [] : [{ place: pickPlace(mine), item }]
+    return item?.rev === mine.rev ? [] : [{ place: pickItemPlace(mine), item }]
   })
   return { wanted, next: next ? { ...rest, cursor: next } : { ...rest, phase: 'closed' } }
 }
@@ -198,10 +207,10 @@ async function compareOwn(
 /** Writes a page in batches. The last batch also moves the segment on. */
 async function writePage(
   work: SegmentWork,
-  first: HeldSegment,
+  first: HeldSyncSegment,
   wanted: readonly Wanted[],
   next: SyncSegment,
-): Promise<HeldSegment | 'lost'> {
+): Promise<HeldSyncSegment | 'lost'> {
   let held = first
   const batches = splitIntoBatches(wanted, { elements: PAGE, bytes: LARGEST })
   for (const [index, some] of (batches.length > 0 ? batches : [[]]).entries()) {
@@ -215,21 +224,21 @@ async function writePage(
 }
 
 async function writeSome(
-  own: OwnPorts,
-  held: HeldSegment,
+  own: FollowingPorts,
+  held: HeldSyncSegment,
   wanted: readonly Wanted[],
   data: SyncSegment,
-): Promise<HeldSegment | 'lost'> {
-  const written = await retry(
+): Promise<HeldSyncSegment | 'lost'> {
+  const written = await retryOnConflict(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBeforeRetry(own, tried) },
-    async (): Promise<Result<HeldSegment | 'lost', 'conflict'>> => {
+    async (): Promise<Result<HeldSyncSegment | 'lost', 'conflict'>> => {
       const mine = wanted.length > 0 ? await own.journal.readRaw(wanted.map(({ place }) => place)) : []
       const next = nextElement(own, held, data)
       const now = Math.floor(own.clock.now() / 1000)
       const elements = [next.element, ...toPageElements(data.treeId, wanted, mine, now)]
       const result = await own.journal.transact(elements)
       if (result === 'done') return ok(next.held)
-      return result !== 'conflict' && result.condition.includes(0) ? ok('lost') : CONFLICT
+      return result !== 'conflict' && result.condition.includes(0) ? ok('lost') : CONFLICT_RESULT
     },
   )
   return written.ok ? written.value : 'lost'

@@ -10,12 +10,12 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
-import type { OwnPorts } from '../apply/window.ts'
-import { reportName, splitReport, storeReport } from './report.ts'
-import { type HeldSegment, openSegments, readSegments, syncSegment } from './segments.ts'
+import type { FollowingPorts } from '../apply/window.ts'
+import { differenceReportName, splitDifferenceReport, storeDifferenceReport } from './report.ts'
+import { fetchSyncSegment, type HeldSyncSegment, openSyncSegments, readSyncSegments } from './segments.ts'
 
 /** The items that a sync fetches: all, or the keys in a stored report, replayed from position `start`. */
-export type Scope = {
+export type SyncScope = {
   /** compare all items afterwards; a full sync always does */ readonly compare?: boolean
 } & (
   | { readonly what: 'all' }
@@ -28,7 +28,7 @@ export type Scope = {
 )
 
 export interface SyncContext {
-  own: OwnPorts
+  own: FollowingPorts
   link: SourceLink
   /** if the head has another link, this one was replaced */
   linkName: string
@@ -46,7 +46,7 @@ interface Running {
   readonly incarnation: number
   /** whether all items in this cluster's tree come from this sync */
   readonly fresh: boolean
-  readonly segments: readonly HeldSegment[]
+  readonly segments: readonly HeldSyncSegment[]
 }
 
 /** Returns the running sync if it began with the source's current lineage. */
@@ -56,7 +56,7 @@ export async function findRunningSync(
   source: { lineage: JournalLineage },
 ): Promise<Running | undefined> {
   if (head.mode !== 'syncing') return undefined
-  const segments = await readSegments(own)
+  const segments = await readSyncSegments(own)
   const goesOn = segments.every(
     ({ data }) =>
       data?.incarnation === head.incarnation &&
@@ -75,7 +75,7 @@ export async function findRunningSync(
 export async function beginSync(
   { own, link, linkName, treeId }: SyncContext,
   head: JournalHead,
-  scope: Scope,
+  scope: SyncScope,
   source: HeartbeatAnswer,
 ): Promise<Running | undefined> {
   const start = scope.what === 'all' ? await findReplayStart(link, source) : scope.start
@@ -83,7 +83,9 @@ export async function beginSync(
   // lineage, and items that no sync has brought.
   const isEmpty = head.lineage.length === 0
   const fresh =
-    scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
+    scope.what === 'all' &&
+    isEmpty &&
+    (await readSyncSegments(own)).every(({ data }) => data?.treeId !== treeId)
   const touches = scope.what === 'all' ? 'all' : scope.report
   const moved = await own.journal.moveHead(headMoves.beginSync({ ...head, link: linkName }, touches))
   if (moved === 'refused') return undefined
@@ -98,7 +100,7 @@ export async function beginSync(
     fresh: fresh || undefined,
     compare: scope.what === 'all' || scope.compare || undefined,
   })
-  const segments = await openSegments(own, segment)
+  const segments = await openSyncSegments(own, segment)
   return segments === 'lost' ? undefined : { incarnation: moved.incarnation, fresh, segments }
 }
 
@@ -114,7 +116,7 @@ export async function continueSync(
   keys: readonly ItemPlace[],
 ): Promise<'done' | 'time' | 'lost'> {
   const work = { ...place, keys, fresh: running.fresh }
-  const ends = await Promise.all(running.segments.map(one => syncSegment(work, one)))
+  const ends = await Promise.all(running.segments.map(one => fetchSyncSegment(work, one)))
   if (ends.includes('lost')) return 'lost'
   return ends.includes('time') ? 'time' : 'done'
 }
@@ -129,7 +131,7 @@ export async function endSync(
   keys: readonly ItemPlace[],
   source: HeartbeatAnswer,
 ): Promise<void> {
-  const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
+  const [[first], head] = await Promise.all([readSyncSegments(own), own.journal.head()])
   const segment = first?.data
   if (!head || segment?.incarnation !== incarnation || !isSameLineage(segment.lineage, source.lineage)) return
   // fetched items have changed the sums without any journal entry
@@ -171,17 +173,17 @@ export async function findReplayStart(
  * @returns the head, still `syncing`, with a new incarnation; undefined if another run has changed it
  */
 export async function stopSync(
-  own: OwnPorts,
+  own: FollowingPorts,
   treeId: string,
   head: JournalHead,
 ): Promise<JournalHead | undefined> {
   // fetched items may belong to epochs of which this cluster has no journal entry
-  const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
+  const lines = (await readSyncSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
   const moved = await own.journal.moveHead(headMoves.stopSync(head, n))
   if (moved === 'refused') return undefined
   // without a lineage, so that no run continues it
-  const segments = await openSegments(own, {
+  const segments = await openSyncSegments(own, {
     incarnation: moved.incarnation,
     treeId,
     scope: 'touched',
@@ -205,8 +207,8 @@ export async function requestSync(
   const head = await journal.head()
   if (head?.mode !== 'applying' || head.replayUntil > 0 || head.unfinishedSync !== null) return 'busy'
   const facts = { at: clock.now(), epoch: head.epoch, forkPoint: head.applied }
-  const report = reportName(head.incarnation + 1, entropy.bytes(3))
-  await storeReport(store, cluster, report, splitReport(facts, [], places))
+  const report = differenceReportName(head.incarnation + 1, entropy.bytes(3))
+  await storeDifferenceReport(store, cluster, report, splitDifferenceReport(facts, [], places))
   const moved = await journal.moveHead(headMoves.requestSync(head, report))
   return moved === 'refused' ? 'busy' : 'done'
 }

@@ -2,38 +2,38 @@ import { headMoves } from '../../journal/transitions.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { makeAdmissionChanges } from '../../link/admin/joining.ts'
 import { createEmptyLink, type PrimaryLink } from '../../model/cluster.ts'
-import { type Change, remove, replace } from '../../storage/changes.ts'
-import { renewableKeys } from '../../storage/encrypted-kinds.ts'
+import { type Change, removeItem, replaceItem } from '../../storage/changes.ts'
+import { renewableItemKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
-import { linkRecordFields } from '../activation/wipe.ts'
+import { buildLinkRecordFields } from '../activation/wipe.ts'
 import { primaryAnswerMissingError } from '../operation/faults.ts'
 import {
-  commitStep,
-  DONE,
+  commitOperationStep,
   endOperation,
-  giveUp,
-  moveToStep,
+  failOperation,
+  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationSnapshot,
   type OperationStep,
   readOperation,
+  STEP_DONE,
 } from '../operation/run.ts'
-import { replaceKeyring } from '../secondary/follower.ts'
-import { isAdopted } from './find.ts'
+import { replaceFollowerKeyring } from '../secondary/follower.ts'
+import { isPrimaryAdopted } from './find.ts'
 
 /**
  * Stores the new primary, or none, in the cluster record. A cluster that joins a primary deletes its own admissions and
  * revocations from when it was a primary. It keeps the statements about its own membership.
  */
-export const adopt: OperationStep = async (run, id) => {
+export const adoptNewPrimary: OperationStep = async (run, id) => {
   const snapshot = await readOperation(run, id)
   const { record, operation } = snapshot
-  if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
+  if (isPrimaryAdopted(record.data, id) || operation.data.status !== 'running') return STEP_DONE
   const after = operation.data.name === 'disable' ? 'leave' : 'finish'
-  const step = moveToStep(snapshot, run.ports.clock.now(), { step: after })
+  const step = moveOperationToStep(snapshot, run.ports.clock.now(), { step: after })
   const changes = await changesTo(run, snapshot, id)
-  return commitStep(run, [step, ...changes, remove(key('contact'))], snapshot)
+  return commitOperationStep(run, [step, ...changes, removeItem(key('contact'))], snapshot)
 }
 
 async function changesTo(
@@ -45,7 +45,7 @@ async function changesTo(
   const { form, foundAddresses = [] } = operation.data.primaryUpdate ?? { form: 'clear' }
   if (!link) throw new Error('this secondary has no link key')
   const linked = (changed: PrimaryLink): Change =>
-    replace(record, record, { ...record.data, link: { ...changed, name: id } })
+    replaceItem(record, record, { ...record.data, link: { ...changed, name: id } })
   if (form === 'clear') return [linked(createEmptyLink(link.ownKey))]
   if (form === 'addresses') return [linked({ ...link, primaryAddrs: [...foundAddresses] })]
   const self = record.data.id
@@ -59,23 +59,23 @@ async function changesTo(
   // terms that only this cluster has added stay for decryption, because the set has lost them
   const { keyring } = await ports.keyFactory.unite(accepted.keyring, own.data, ports.clock.now(), true)
   const next = {
-    ...linkRecordFields(accepted, id, operation.data.activation),
+    ...buildLinkRecordFields(accepted, id, operation.data.activation),
     homeTable: ports.deployment.home,
   }
   const admission = { ...accepted, addresses: [...accepted.primaryAddrs, ...accepted.memberAddresses] }
   return [
-    ...replaceKeyring(record, own, keyring, next),
+    ...replaceFollowerKeyring(record, own, keyring, next),
     ...(await makeAdmissionChanges(ports.store, self, member, admission)),
-    ...[...renewableKeys, pending].map(one => remove(one)),
+    ...[...renewableItemKeys, pending].map(one => removeItem(one)),
   ]
 }
 
 /** Ends the operation. A cluster that follows nobody stays at its position, with everything applied. */
-export const finish: OperationStep = async (run, id) => {
+export const finishPrimaryUpdate: OperationStep = async (run, id) => {
   const { ports } = run
   const snapshot = await readOperation(run, id)
   const { form } = snapshot.operation.data.primaryUpdate ?? {}
-  if (snapshot.operation.data.status !== 'running') return DONE
+  if (snapshot.operation.data.status !== 'running') return STEP_DONE
   if (form === 'clear') {
     const head = await ports.journal.head()
     if (head?.mode === 'draining' && head.applied === head.last)
@@ -83,7 +83,7 @@ export const finish: OperationStep = async (run, id) => {
   }
   const ended = await endOperation(run, id)
   // if waking fails, the puller starts within a minute
-  if (ended === DONE) await wakePuller(ports, snapshot.cluster).catch(() => undefined)
+  if (ended === STEP_DONE) await wakePuller(ports, snapshot.cluster).catch(() => undefined)
   return ended
 }
 
@@ -95,10 +95,10 @@ export const keepOldPrimary: OperationEnd = async (run, id, fault) => {
   const { ports } = run
   const readAt = ports.clock.now()
   const [record, pending] = await ports.store.read([key('cluster'), key('pending-link')])
-  if (record && !isAdopted(record.data, id)) {
+  if (record && !isPrimaryAdopted(record.data, id)) {
     await ports.journal.moveHead(headMoves.restoreLink({ link: id }, record.data.link?.name ?? ''))
     if (pending?.data.operation === id)
-      await ports.store.commit([remove(pending)], { record: record.data, readAt })
+      await ports.store.commit([removeItem(pending)], { record: record.data, readAt })
   }
-  return giveUp(run, id, fault)
+  return failOperation(run, id, fault)
 }

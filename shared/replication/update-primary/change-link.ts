@@ -4,36 +4,40 @@ import { headMoves } from '../../journal/transitions.ts'
 import { pauseBeforeRetry } from '../apply/window.ts'
 import { noLongerSecondaryError } from '../operation/faults.ts'
 import {
-  AGAIN,
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationRun,
   type OperationStep,
   readOperation,
+  STEP_AGAIN,
+  STEP_DONE,
 } from '../operation/run.ts'
-import { stopStaging } from '../secondary/staged.ts'
-import { isAdopted } from './find.ts'
+import { stopStagingEntries } from '../secondary/staged.ts'
+import { isPrimaryAdopted } from './find.ts'
 
 /**
  * Stops the old link permanently, and applies everything that was staged by it. As soon as the head names the new link,
  * writes by the old one are rejected, however late, so there is only one link at a time.
  */
-export const changeLink: OperationStep = async (run, id) => {
+export const changePrimaryLink: OperationStep = async (run, id) => {
   const { ports } = run
   const before = await readOperation(run, id)
   const { treeId } = before.record.data
-  if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
+  if (isPrimaryAdopted(before.record.data, id) || before.operation.data.status !== 'running') return STEP_DONE
   const head = await ports.journal.head()
   if (!head || treeId === undefined || head.mode === 'writing') throw noLongerSecondaryError()
-  if (!(await stopFollowing(run, head, id))) return AGAIN
+  if (!(await stopFollowing(run, head, id))) return STEP_AGAIN
   const drained = await drainOldLink(run, head, treeId)
   if (!drained) {
     await pauseBeforeRetry(ports, 1)
-    return AGAIN
+    return STEP_AGAIN
   }
   const snapshot = await readOperation(run, id)
-  return commitStep(run, [moveToStep(snapshot, ports.clock.now(), { step: 'adopt' })], snapshot)
+  return commitOperationStep(
+    run,
+    [moveOperationToStep(snapshot, ports.clock.now(), { step: 'adopt' })],
+    snapshot,
+  )
 }
 
 /** Stores the new link in the head, which is no longer `applying` then. */
@@ -53,7 +57,7 @@ async function drainOldLink(
 ): Promise<boolean> {
   if (mode === 'syncing') return true
   if (mode === 'closed') return (await endOwnEpoch(ports, { epoch })) !== undefined
-  const applied = await stopStaging(ports, treeId)
+  const applied = await stopStagingEntries(ports, treeId)
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('staged journal entries cannot be applied: a full sync follows', { applied })

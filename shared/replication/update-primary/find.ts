@@ -5,24 +5,24 @@ import { apiAddressOf, type ClusterRecord, linkAddressOf, linkToPrimaryOf } from
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { failed, ok } from '../../values/result.ts'
-import { retry } from '../../values/retrying.ts'
-import { redeemToken } from '../activation/handshake.ts'
+import { retryOnConflict } from '../../values/retrying.ts'
+import { redeemActivationToken } from '../activation/handshake.ts'
 import { noPrimaryFoundError } from '../operation/faults.ts'
 import {
-  commitStep,
-  DONE,
-  moveToStep,
+  commitOperationStep,
+  moveOperationToStep,
   type OperationRun,
   type OperationStep,
+  type OperationStepResult,
   readOperation,
-  type StepResult,
+  STEP_DONE,
 } from '../operation/run.ts'
 
 /**
  * Reports whether the record already names the link of this operation, or no link. Then the earlier steps have nothing left
  * to do.
  */
-export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, id: string): boolean =>
+export const isPrimaryAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, id: string): boolean =>
   link?.name === id || mode === 'disabled'
 
 /**
@@ -32,12 +32,16 @@ export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, 
 export const findPrimary: OperationStep = async (run, id) => {
   const snapshot = await readOperation(run, id)
   const { record, operation } = snapshot
-  if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
+  if (isPrimaryAdopted(record.data, id) || operation.data.status !== 'running') return STEP_DONE
   const { form, addresses, foundAddresses } = operation.data.primaryUpdate ?? { form: 'clear', addresses: [] }
-  if (form === 'token') return redeemToken(run, id, 'drain', record.data.set)
+  if (form === 'token') return redeemActivationToken(run, id, 'drain', record.data.set)
   if (form === 'clear')
-    return commitStep(run, [moveToStep(snapshot, run.ports.clock.now(), { step: 'drain' })], snapshot)
-  if (foundAddresses) return DONE
+    return commitOperationStep(
+      run,
+      [moveOperationToStep(snapshot, run.ports.clock.now(), { step: 'drain' })],
+      snapshot,
+    )
+  if (foundAddresses) return STEP_DONE
   return findAtAddresses(run, id, addresses)
 }
 
@@ -46,7 +50,7 @@ async function findAtAddresses(
   run: OperationRun,
   id: string,
   addresses: readonly string[],
-): Promise<StepResult> {
+): Promise<OperationStepResult> {
   const { record } = await readOperation(run, id)
   const { clock } = run.ports
   const failures = new Map<string, Error>()
@@ -61,10 +65,10 @@ async function findAtAddresses(
     // calls take seconds, so the operation is read again
     const snapshot = await readOperation(run, id)
     const { primaryUpdate, status } = snapshot.operation.data
-    if (!primaryUpdate || status !== 'running') return DONE
+    if (!primaryUpdate || status !== 'running') return STEP_DONE
     const found = [...new Set([address, ...answer.addresses])]
     const next = { step: 'drain', primaryUpdate: { ...primaryUpdate, foundAddresses: found } }
-    return commitStep(run, [moveToStep(snapshot, run.ports.clock.now(), next)], snapshot)
+    return commitOperationStep(run, [moveOperationToStep(snapshot, run.ports.clock.now(), next)], snapshot)
   }
   throw noPrimaryFoundError(failures)
 }
@@ -89,7 +93,7 @@ async function askAddress(
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
   const pause = () => ports.clock.sleep(FIND_PAUSE_MS)
-  const found = await retry({ tries: FIND_TRIES, pause }, async () => {
+  const found = await retryOnConflict({ tries: FIND_TRIES, pause }, async () => {
     const answer = await sendAndCatch(link, request)
     if (!(answer instanceof LinkRefused)) return ok(answer)
     // the heartbeat of the puller may have come in between

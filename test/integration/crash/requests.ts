@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ResponseAuth } from '../../../shared/api/call.ts'
-import { remove } from '../../../shared/storage/changes.ts'
+import { removeItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { HOME, launch, pkcs7Of, signedBy } from '../../support/requests/logins.ts'
 import { pem } from '../../support/requests/things.ts'
@@ -111,7 +111,7 @@ async function wrapping(): Promise<string> {
 /** Brings the root generation into the given state, and returns the next request. */
 async function ceremony(so: 'none' | 'begun' | 'nearly done'): Promise<Sent> {
   const at = '/sys/generate-root/attempt'
-  await tableStore(cluster).commit(remove(key('ceremony')))
+  await tableStore(cluster).commit(removeItem(key('ceremony')))
   if (so === 'none') return post(at)
   const { nonce } = (await done('POST', at)).body
   if (so === 'begun') return deleting(at)

@@ -1,7 +1,7 @@
 import { SendTaskSuccessCommand } from '@aws-sdk/client-sfn'
 import { expect, test } from 'vitest'
 import { defineAttemptWorkflow } from '../../../infra/constructs/attempt-definition.ts'
-import { attemptHandler } from '../../../shared/workers/attempts.ts'
+import { createAttemptHandler } from '../../../shared/workers/attempts.ts'
 import { ceremonyWorld, unmasked } from '../../unit/ceremony/support.ts'
 import { stateMachine, until } from './support.ts'
 
@@ -81,7 +81,7 @@ test('only the answer to a request has the password, and the history of a consol
   const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
   let waits = 0
   const machine = await stateMachine(defineAttemptWorkflow(arns).States, async (_, order: object) => {
-    await attemptHandler(w.ports)(order)
+    await createAttemptHandler(w.ports)(order)
     waits += 1
   })
   w.machines.workflows.signal = async (taskToken, answer) => {

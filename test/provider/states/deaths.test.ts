@@ -9,7 +9,7 @@ import { type Machines, startMachines } from '../../../infra/local/states/machin
 import { openStateStore, type StateStore } from '../../../infra/local/states/store.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
-import { FINAL_ERROR, workflows } from '../../../shared/workers/workflows.ts'
+import { FINAL_ERROR_NAME, workflowDefinitions } from '../../../shared/workers/workflows.ts'
 import { PREFIX, stillTime, until } from './support.ts'
 
 // A killed host leaves the file of its state machines as it was at that moment. These tests copy the file
@@ -126,13 +126,13 @@ interface Scene {
 }
 
 const nothing: Work = () => undefined
-const stepsOf = (name: keyof typeof workflows) =>
-  workflows[name].steps.flatMap(step => (typeof step === 'string' ? [step] : []))
+const stepsOf = (name: keyof typeof workflowDefinitions) =>
+  workflowDefinitions[name].steps.flatMap(step => (typeof step === 'string' ? [step] : []))
 
-const whole = (name: keyof typeof workflows, takes = 0): [string, Scene] => [
+const whole = (name: keyof typeof workflowDefinitions, takes = 0): [string, Scene] => [
   name,
   {
-    definition: defineWorkflow(name, workflows[name], arns),
+    definition: defineWorkflow(name, workflowDefinitions[name], arns),
     work: nothing,
     takes,
     status: 'SUCCEEDED',
@@ -141,9 +141,9 @@ const whole = (name: keyof typeof workflows, takes = 0): [string, Scene] => [
 ]
 
 const refused: Scene = {
-  definition: defineWorkflow('promotion', workflows.promotion, arns),
+  definition: defineWorkflow('promotion', workflowDefinitions.promotion, arns),
   work: ({ step }) => {
-    if (step === 'drain') throw new FunctionFault(FINAL_ERROR, 'refused')
+    if (step === 'drain') throw new FunctionFault(FINAL_ERROR_NAME, 'refused')
   },
   status: 'FAILED',
   done: ['verify', 'handover', 'drain', 'failed'],

@@ -4,7 +4,7 @@ import { defineDrillWorkflow } from '../../../infra/constructs/drill-definition.
 import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
 import { readDefinition } from '../../../infra/local/states/definition.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
-import { DRILL_WORKFLOW, workflows } from '../../../shared/workers/workflows.ts'
+import { DRILL_WORKFLOW_NAME, workflowDefinitions } from '../../../shared/workers/workflows.ts'
 import { task } from './support.ts'
 
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
@@ -70,8 +70,10 @@ describe('definitions of state machines', () => {
   })
 
   test.each([
-    ...Object.entries(workflows).map(([name, one]) => [name, defineWorkflow(name, one, arns)] as const),
-    [DRILL_WORKFLOW, defineDrillWorkflow(arns)] as const,
+    ...Object.entries(workflowDefinitions).map(
+      ([name, one]) => [name, defineWorkflow(name, one, arns)] as const,
+    ),
+    [DRILL_WORKFLOW_NAME, defineDrillWorkflow(arns)] as const,
     [ATTEMPT_WORKFLOW, defineAttemptWorkflow(arns)] as const,
   ])('the definition of the template for %s is accepted', (_, definition) => {
     expect(readDefinition(JSON.parse(JSON.stringify(definition))).StartAt).toBe(definition.StartAt)

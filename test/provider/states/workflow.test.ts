@@ -2,8 +2,8 @@ import { SendTaskSuccessCommand } from '@aws-sdk/client-sfn'
 import { describe, expect, test } from 'vitest'
 import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
-import type { StepResult } from '../../../shared/replication/operation/run.ts'
-import type { Workflow } from '../../../shared/workers/workflows.ts'
+import type { OperationStepResult } from '../../../shared/replication/operation/run.ts'
+import type { WorkflowDefinition } from '../../../shared/workers/workflows.ts'
 import { stateMachine, until } from './support.ts'
 
 interface Order {
@@ -16,7 +16,7 @@ interface Order {
   options?: object
 }
 
-const workflow: Workflow = {
+const workflow: WorkflowDefinition = {
   summary: 'of the test',
   authority: 'POST sys/example',
   steps: ['first', { seconds: 30 }, 'second'],
@@ -25,7 +25,7 @@ const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda
 
 /** Runs the workflow. The test gives the answers or errors of its steps. */
 async function running(
-  answer: (order: Order, times: number) => StepResult | undefined,
+  answer: (order: Order, times: number) => OperationStepResult | undefined,
   input: object = { operation: 'op-1' },
 ) {
   const orders: Order[] = []

@@ -6,7 +6,7 @@ import {
   rowOfAlarm,
 } from '../../../infra/watching/alarms.ts'
 import { queries, type SavedQuery } from '../../../infra/watching/queries.ts'
-import { type Metric, type MetricName, metrics } from '../../../shared/watching/metrics.ts'
+import { type MetricDefinition, type MetricName, metrics } from '../../../shared/watching/metrics.ts'
 
 /** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
 export const renderMonitoringTables = (): Record<string, string> => ({
@@ -26,7 +26,7 @@ const codes = (names: readonly string[]): string => names.map(name => `\`${name}
 
 /** Returns the rows of the metrics. Metrics with the same row in code share a row. */
 function metricRows(): string[][] {
-  const names = Map.groupBy(Object.keys(metrics) as MetricName[], (name): Metric => metrics[name])
+  const names = Map.groupBy(Object.keys(metrics) as MetricName[], (name): MetricDefinition => metrics[name])
   return [...names].map(([{ from, meaning }, group]) => [codes(group), from, meaning])
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../../infra/local/provider/wire/http.ts'
 import { serverOf } from '../../../infra/local/provider/wire/server.ts'
 import { refusalOfSignature } from '../../../infra/local/provider/wire/signed-server.ts'
-import { sameSecret } from '../../../shared/values/secret.ts'
+import { secretsEqual } from '../../../shared/values/secret.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { createStorageTap, type StorageTap } from './storage-tap.ts'
 
@@ -39,7 +39,7 @@ export async function startStorageTap(
     async (request, connection) => {
       if (!request.path.startsWith('/_tap/'))
         return refusalOfSignature(keys, request) ?? pass(tap, connections, request, connection)
-      return sameSecret(headerOf(request, 'authorization') ?? '', `Bearer ${controlToken}`)
+      return secretsEqual(headerOf(request, 'authorization') ?? '', `Bearer ${controlToken}`)
         ? command(tap, request)
         : textAnswer(401, 'text/plain', 'commands need the control token')
     },

@@ -1,5 +1,5 @@
 import { alarmNames, rowOfAlarm } from '../../../infra/watching/alarms.ts'
-import { type Metric, metrics } from '../../../shared/watching/metrics.ts'
+import { type MetricDefinition, metrics } from '../../../shared/watching/metrics.ts'
 import { listPrices } from './price-list.ts'
 
 /** Monthly cost of monitoring a cluster in USD. */
@@ -18,8 +18,9 @@ const cents = (dollars: number): number => Math.round(dollars * 100) / 100
 /** Computes the cost. @param alarmMetrics number of metrics in all alarms of a deployment */
 export function computeWatchingCost(alarmMetrics: number): WatchingCost {
   const { metricSeries, alarmMetric, dashboard } = listPrices
-  const rows = Object.values<Metric>(metrics)
-  const series = (of: readonly Metric[], at: 0 | 1) => of.reduce((sum, row) => sum + row.series[at], 0)
+  const rows = Object.values<MetricDefinition>(metrics)
+  const series = (of: readonly MetricDefinition[], at: 0 | 1) =>
+    of.reduce((sum, row) => sum + row.series[at], 0)
   const idle = rows.filter(row => row.idle !== undefined)
   // metrics of filters have data only while something is wrong
   const filters = alarmNames.filter(name => rowOfAlarm(name).counts.kind === 'pattern').length

@@ -7,7 +7,7 @@ import type {
   ResponseAuth,
 } from '../../../shared/api/call.ts'
 import type { ParameterFields } from '../../../shared/api/fields.ts'
-import type { Items, Ports } from '../../../shared/ports.ts'
+import type { ItemsOfKeys, Ports } from '../../../shared/ports.ts'
 import type { Item, Key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 
@@ -63,7 +63,7 @@ export function fetchedItems(store?: Pick<Ports['store'], 'read'>): FetchedItems
       const missing = keys.filter(key => !kept.has(nameOf(key)))
       const items = missing.length > 0 ? await store?.read(missing) : []
       for (const [index, key] of missing.entries()) kept.set(nameOf(key), { key, item: items?.[index] })
-      return keys.map(key => kept.get(nameOf(key))?.item) as Items<K>
+      return keys.map(key => kept.get(nameOf(key))?.item) as ItemsOfKeys<K>
     },
     keep: (key, item) => void kept.set(nameOf(key), { key, item }),
   }

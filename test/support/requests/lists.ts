@@ -1,5 +1,5 @@
 import { defaultTidySettings, type TidyList, tidyTimes } from '../../../shared/auth-method/tidy/settings.ts'
-import { type Change, create } from '../../../shared/storage/changes.ts'
+import { type Change, createItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 
 /** The path of each list below its mount, and the kind of its items. */
@@ -14,7 +14,7 @@ const HOUR = 3600
 export function entry(kind: 'access' | 'deny', accessor: string, name: string, hoursAgo: number): Change {
   const expiresAt = Date.now() - hoursAgo * HOUR * 1000
   const times = tidyTimes(expiresAt, defaultTidySettings)
-  if (kind === 'deny') return create(key('deny', accessor, name), { createdAt: 0, expiresAt }, times)
+  if (kind === 'deny') return createItem(key('deny', accessor, name), { createdAt: 0, expiresAt }, times)
   const data = {
     role: 'web',
     disallowReauthentication: false,
@@ -23,5 +23,5 @@ export function entry(kind: 'access' | 'deny', accessor: string, name: string, h
     updatedAt: 0,
     expiresAt,
   }
-  return create(key('access', accessor, name), data, times)
+  return createItem(key('access', accessor, name), data, times)
 }

@@ -23,11 +23,16 @@ import { createGroupHandler } from '../../../shared/http/lambda.ts'
 import { createLinkHandler } from '../../../shared/http/link.ts'
 import { createNotifier } from '../../../shared/link/outgoing/notify.ts'
 import type { Clock } from '../../../shared/ports.ts'
-import { connectVia } from '../../../shared/replication/secondary/connect.ts'
-import { attemptHandler } from '../../../shared/workers/attempts.ts'
-import { drillHandler } from '../../../shared/workers/drills.ts'
-import { hourlyHandler, jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
-import { operationHandler } from '../../../shared/workers/operations.ts'
+import { createPeerConnector } from '../../../shared/replication/secondary/connect.ts'
+import { createAttemptHandler } from '../../../shared/workers/attempts.ts'
+import { createDrillHandler } from '../../../shared/workers/drills.ts'
+import {
+  createHourlyHandler,
+  createJobHandler,
+  createJournalHandler,
+  createPullHandler,
+} from '../../../shared/workers/handlers.ts'
+import { createOperationHandler } from '../../../shared/workers/operations.ts'
 import { type StorageTapPort, startStorageTap } from '../faults/storage-tap-port.ts'
 import { judgeAwsCalls } from '../iam/aws-calls.ts'
 import { asFunction } from '../iam/judge.ts'
@@ -261,13 +266,13 @@ const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 function handlerOf(folder: string, environment: LambdaEnvironment, clock: Clock, send: TableSend): Handler {
   const carryTo = createLinkCarrier({ deployment: { plainEndpoints: true } })
   const ports = createAwsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
-  if (folder === 'on-job') return jobHandler(ports)
-  if (folder === 'on-attempt') return attemptHandler(ports)
-  if (folder === 'on-drill') return drillHandler(ports, { policy: 'drill', ask: noOtherCluster })
-  if (folder === 'on-operation') return operationHandler(ports, connectVia(carryTo, ports))
-  if (folder === 'on-journal') return journalHandler(ports, createNotifier(ports, carryTo))
-  if (folder === 'on-tidy-schedule') return hourlyHandler(ports)
-  if (folder === 'on-pull') return pullHandler(ports, carryTo, ports)
+  if (folder === 'on-job') return createJobHandler(ports)
+  if (folder === 'on-attempt') return createAttemptHandler(ports)
+  if (folder === 'on-drill') return createDrillHandler(ports, { policy: 'drill', ask: noOtherCluster })
+  if (folder === 'on-operation') return createOperationHandler(ports, createPeerConnector(carryTo, ports))
+  if (folder === 'on-journal') return createJournalHandler(ports, createNotifier(ports, carryTo))
+  if (folder === 'on-tidy-schedule') return createHourlyHandler(ports)
+  if (folder === 'on-pull') return createPullHandler(ports, carryTo, ports)
   if (folder === 'link') return createLinkHandler(ports) as Handler
   const group = endpointGroups.find(one => one.name === folder) ?? {
     name: folder,

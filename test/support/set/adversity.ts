@@ -1,5 +1,5 @@
 import type { AccessEntry } from '../../../shared/model/access-entry.ts'
-import { create } from '../../../shared/storage/changes.ts'
+import { createItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Action, Game } from './actions.ts'
 
@@ -85,8 +85,8 @@ export const adversities: Readonly<Record<string, Action>> = {
       await primary.ports.store
         .commit(
           [
-            create(key('access', accessor, name), entry),
-            create(key('deny', accessor, name), { createdAt, expiresAt }),
+            createItem(key('access', accessor, name), entry),
+            createItem(key('deny', accessor, name), { createdAt, expiresAt }),
           ],
           as,
         )

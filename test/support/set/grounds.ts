@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
 import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
 import type { SendDynamoDbCall } from '../../../shared/adapters/aws/wire/tables.ts'
-import type { Tables } from '../../../shared/storage/requests.ts'
+import type { TableNames } from '../../../shared/storage/requests.ts'
 import { memoryEngine } from '../tables/memory-engine.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import { dropTables, fillTable, itemsOf } from './snapshot.ts'
 import { engineOf, realEngine } from './transport.ts'
 
-type TableName = keyof Tables
+type TableName = keyof TableNames
 const tableNames = ['data', 'cluster', 'ceremony'] as const
 
 /** Creates and reads the tables of clusters. */
 export interface Ground {
   engine: SendDynamoDbCall
   /** the tables of a cluster with their first items; expired items are not deleted automatically */
-  newTables(items?: Partial<Record<TableName, readonly WireItem[]>>): Promise<Required<Tables>>
+  newTables(items?: Partial<Record<TableName, readonly WireItem[]>>): Promise<Required<TableNames>>
   /** all items in the tables of a cluster */
-  items(tables: Required<Tables>): Promise<Record<TableName, readonly WireItem[]>>
-  drop(tables: readonly Required<Tables>[]): Promise<void>
+  items(tables: Required<TableNames>): Promise<Record<TableName, readonly WireItem[]>>
+  drop(tables: readonly Required<TableNames>[]): Promise<void>
 }
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }

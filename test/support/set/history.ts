@@ -1,7 +1,7 @@
 import { parseJournalHead } from '../../../shared/adapters/aws/storage/head.ts'
 import type { JournalHead } from '../../../shared/journal/head.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
+import { fromStoredItem, type StoredItem } from '../../../shared/storage/requests.ts'
 import { defined } from '../../../shared/values/defined.ts'
 import type { RawItem } from './mirror.ts'
 
@@ -107,6 +107,6 @@ function take(standing: Standing, { table, after, ...place }: Changed): void {
   if (after) standing.own.set(name, after)
   else standing.own.delete(name)
   if (place.pk === 'journal') standing.head = parseJournalHead(after ?? {})
-  const record = fromStored('cluster', after as unknown as StoredItem | undefined, 0)
+  const record = fromStoredItem('cluster', after as unknown as StoredItem | undefined, 0)
   if (record) standing.record = record.data
 }

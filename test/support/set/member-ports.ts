@@ -5,10 +5,10 @@ import { guardPorts } from '../../../shared/adapters/aws/guard.ts'
 import { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
 import { createDynamoTables } from '../../../shared/adapters/aws/table.ts'
-import type { Clock, Deployment, Entropy, FieldCipher, Ports, Write } from '../../../shared/ports.ts'
-import type { Tables } from '../../../shared/storage/requests.ts'
-import type { Measures } from '../../../shared/watching/metrics.ts'
-import type { CarryTo } from '../../../shared/wire/carry.ts'
+import type { Clock, Deployment, Entropy, FieldCipher, Ports, WriteLogLine } from '../../../shared/ports.ts'
+import type { TableNames } from '../../../shared/storage/requests.ts'
+import type { MetricMeasures } from '../../../shared/watching/metrics.ts'
+import type { CreateLinkCarrier } from '../../../shared/wire/carry.ts'
 import type { BusEvent } from '../../../shared/work-ports.ts'
 import { checkAllowed } from '../iam/judge.ts'
 import { eventsRequest, keyRequest, workerRequest, workflowRequest } from '../iam/requests.ts'
@@ -18,12 +18,12 @@ import type { tableTransport } from './transport.ts'
 
 export interface PortSettings {
   name: string
-  tables: Tables
+  tables: TableNames
   clock: Clock
   entropy: Entropy
   transport: Pick<ReturnType<typeof tableTransport>, 'send'>
   kms: ReturnType<typeof ownKms>
-  carryTo: CarryTo
+  carryTo: CreateLinkCarrier
 }
 
 /** The background work that a cluster starts. */
@@ -38,7 +38,7 @@ export interface Told {
   message: string
   fields: unknown
   /** numbers for its metrics, with their times in epoch milliseconds */
-  measures: Readonly<Measures>
+  measures: Readonly<MetricMeasures>
   at: number
 }
 
@@ -63,7 +63,7 @@ export function portsOf(
   const audited: Record<string, unknown>[] = []
   const meter = createCallMeter()
   const note =
-    (level: string): Write =>
+    (level: string): WriteLogLine =>
     (message, fields, measures = {}) =>
       void told.push({ level, message, fields, measures, at: clock.now() })
   const log = { info: note('info'), warn: note('warn'), error: note('error') }

@@ -15,11 +15,16 @@ import type { Ports } from '../../../shared/ports.ts'
 import { maintainOperation } from '../../../shared/replication/operation/operate.ts'
 import { trimJournal } from '../../../shared/replication/primary/maintain.ts'
 import { maintainReencryption } from '../../../shared/replication/reencryption/decide.ts'
-import { connectVia } from '../../../shared/replication/secondary/connect.ts'
+import { createPeerConnector } from '../../../shared/replication/secondary/connect.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import type { Tables } from '../../../shared/storage/requests.ts'
-import { hourlyHandler, jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
-import { operationHandler } from '../../../shared/workers/operations.ts'
+import type { TableNames } from '../../../shared/storage/requests.ts'
+import {
+  createHourlyHandler,
+  createJobHandler,
+  createJournalHandler,
+  createPullHandler,
+} from '../../../shared/workers/handlers.ts'
+import { createOperationHandler } from '../../../shared/workers/operations.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { asFunction } from '../iam/judge.ts'
 import type { CallOptions, Reply } from '../service/api.ts'
@@ -37,7 +42,7 @@ export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> 
   model: Model
   simulation: Simulation
   net: ReturnType<typeof network>
-  tables: Required<Tables>
+  tables: Required<TableNames>
   /** gets every answer while its process exists */
   answered: (cluster: string, request: string, status: number) => void
 }
@@ -139,8 +144,8 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const context = (seconds: number) => contextOf({ clock, entropy }, seconds)
   const carryTo = net.carryFrom(name)
   const [operating, journaling] = [as('on-operation'), as('on-journal')]
-  const connect = connectVia(carryTo, operating)
-  const onOperation = operationHandler(operating, connect)
+  const connect = createPeerConnector(carryTo, operating)
+  const onOperation = createOperationHandler(operating, connect)
   let broken: string | undefined
   const invoke = (event: object) =>
     run('on-operation', async () => {
@@ -148,9 +153,9 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       return onOperation(event, context(WORKER_S))
     })
   const notify = createNotifier(journaling, carryTo)
-  const pulling: ReturnType<typeof pullHandler> = (...given) =>
-    pullHandler(as('on-pull'), carryTo, as('on-pull', ' trying'))(...given)
-  const journal = (event: object) => run('on-journal', () => journalHandler(journaling, notify)(event))
+  const pulling: ReturnType<typeof createPullHandler> = (...given) =>
+    createPullHandler(as('on-pull'), carryTo, as('on-pull', ' trying'))(...given)
+  const journal = (event: object) => run('on-journal', () => createJournalHandler(journaling, notify)(event))
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
@@ -160,7 +165,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
     },
     /** runs a background job, at most three times until it succeeds */
     job: async (payload: unknown): Promise<void> => {
-      const work = () => jobHandler(as('on-job'))(payload, context(WORKER_S))
+      const work = () => createJobHandler(as('on-job'))(payload, context(WORKER_S))
       for (let tries = 1; ; tries++)
         try {
           return await run('on-job', work)
@@ -175,7 +180,8 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
     /** work of on-pull that the host waits for before it serves again */
     returns: () => run('on-pull', () => pulling(HOST_RETURNS, context(WORKER_S))),
     /** work of the hourly round */
-    hour: () => run('on-tidy-schedule', () => hourlyHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
+    hour: () =>
+      run('on-tidy-schedule', () => createHourlyHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
     /** on-journal's work of every minute; the first hashes of a tree cost a thousand calls */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) {

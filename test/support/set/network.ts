@@ -1,5 +1,5 @@
 import type { AnswerLinkCall } from '../../../shared/link/routes.ts'
-import { type CarryTo, FrontAnswered } from '../../../shared/wire/carry.ts'
+import { type CreateLinkCarrier, FrontAnswered } from '../../../shared/wire/carry.ts'
 import type { Answer } from '../../../shared/wire/gen/link_pb.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -31,8 +31,8 @@ export function network({ step, run, within, enginePause }: Simulated) {
   async function carried(
     from: string,
     address: string,
-    [method, call, timeoutMs]: Parameters<ReturnType<CarryTo>>,
-  ): ReturnType<ReturnType<CarryTo>> {
+    [method, call, timeoutMs]: Parameters<ReturnType<CreateLinkCarrier>>,
+  ): ReturnType<ReturnType<CreateLinkCarrier>> {
     const { name: to, answering } = served.get(address) ?? {}
     const seen: LinkStep = { from, to: to ?? address, method, heard: false }
     calls.push(seen)
@@ -56,7 +56,7 @@ export function network({ step, run, within, enginePause }: Simulated) {
     join: (name: string, answering: AnswerLinkCall) => void served.set(addressFor(name), { name, answering }),
     /** carries the calls of a cluster */
     carryFrom:
-      (from: string): CarryTo =>
+      (from: string): CreateLinkCarrier =>
       ({ addresses }) =>
       async (...given) => {
         const faults: unknown[] = []

@@ -39,9 +39,13 @@ import { LinkRefused } from '../../../shared/link/source.ts'
 import type { SourceLink } from '../../../shared/link/source-link.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
-import type { Connect } from '../../../shared/replication/secondary/connect.ts'
-import { type Follower, newSession, sendHeartbeat } from '../../../shared/replication/secondary/follower.ts'
-import { create } from '../../../shared/storage/changes.ts'
+import type { ConnectToPeer } from '../../../shared/replication/secondary/connect.ts'
+import {
+  createFollowerSession,
+  type Follower,
+  sendHeartbeat,
+} from '../../../shared/replication/secondary/follower.ts'
+import { createItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { Doing } from '../../builders/journal.ts'
@@ -151,10 +155,13 @@ export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): 
     term: keyring.term,
     keyringEdition: 1,
   }
-  await store.commit([create(key('cluster'), record), create(key('keyring'), { ...keyring, edition: 1 })], {
-    record,
-    readAt: turn.ms,
-  })
+  await store.commit(
+    [createItem(key('cluster'), record), createItem(key('keyring'), { ...keyring, edition: 1 })],
+    {
+      record,
+      readAt: turn.ms,
+    },
+  )
   cipher.expectKeyring(record)
 }
 
@@ -178,7 +185,7 @@ export const newSet = () => {
 }
 
 /** The link to a primary that admits any cluster with a token, once. */
-export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>): Connect {
+export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>): ConnectToPeer {
   const used = new Map<string, string>()
   return peer => ({
     ...linkTo(at),
@@ -374,7 +381,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     hasTime: () => true,
     holdTerms: async needs => needs,
     takeKeyring: async () => undefined,
-    session: newSession(),
+    session: createFollowerSession(),
   }
   if (link) await sendHeartbeat(one)
   return one

@@ -1,5 +1,5 @@
 import { tokenHashOf } from '../../../shared/model/token.ts'
-import { put } from '../../../shared/storage/changes.ts'
+import { putItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Reply } from '../service/api.ts'
 import type { ClusterSet } from './set.ts'
@@ -19,7 +19,7 @@ export const promotions = (set: ClusterSet) => ({
     const { set: of = '', epoch = '' } = await record()
     const made = { hash: tokenHashOf(OPERATION_TOKEN), set: of, epoch, madeAt: ports.clock.now() }
     const as = { record: await record(), readAt: ports.clock.now() }
-    await ports.store.commit([put(key('operation-token'), made)], as)
+    await ports.store.commit([putItem(key('operation-token'), made)], as)
   },
   promote: (cluster: string, more: object = {}): Promise<Reply> =>
     set.at(cluster).request('POST', '/sys/replication/dr/secondary/promote', {

@@ -1,4 +1,4 @@
-import type { Tables } from '../../../shared/storage/requests.ts'
+import type { TableNames } from '../../../shared/storage/requests.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import { type Changed, type Entry, follow, type Standing } from './history.ts'
 import { type ItemChange, tableMirror } from './mirror.ts'
@@ -35,10 +35,10 @@ export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
     /** tables belong to a cluster, in which something may stand already */
     watch: (
       cluster: string,
-      tables: Tables,
-      found: Partial<Record<keyof Tables, readonly WireItem[]>> = {},
+      tables: TableNames,
+      found: Partial<Record<keyof TableNames, readonly WireItem[]>> = {},
     ) => {
-      const names = Object.entries(tables) as [keyof Tables, string][]
+      const names = Object.entries(tables) as [keyof TableNames, string][]
       for (const [table, name] of names) places.set(name, { cluster, table })
       const changes = names.flatMap(([table, name]) => mirror.found(name, found[table] ?? []))
       if (changes.length > 0) note({ ...common(cluster), what: 'found', changes: changed(changes) })

@@ -5,7 +5,7 @@ import {
   type DynamoDBClient,
   paginateScan,
 } from '@aws-sdk/client-dynamodb'
-import type { Tables } from '../../../shared/storage/requests.ts'
+import type { TableNames } from '../../../shared/storage/requests.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { ownKms } from './own-kms.ts'
 
@@ -15,7 +15,7 @@ export interface MemberSnapshot {
   token: string
   kms: ReturnType<typeof ownKms>
   shares: readonly string[]
-  items: Record<keyof Tables, readonly WireItem[]>
+  items: Record<keyof TableNames, readonly WireItem[]>
 }
 
 /** Clusters that can be restored, any number of times. */
@@ -59,6 +59,6 @@ export async function fillTable(
   }
 }
 
-export async function dropTables(client: DynamoDBClient, tables: Tables): Promise<void> {
+export async function dropTables(client: DynamoDBClient, tables: TableNames): Promise<void> {
   for (const TableName of Object.values(tables)) await client.send(new DeleteTableCommand({ TableName }))
 }

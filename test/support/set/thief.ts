@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { deriveTermKeys, encryptBatch, NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
-import { activeTerm, type Keys, openEnvelope } from '../../../shared/storage/keyring.ts'
+import { deriveTermKeys, encryptBatchToken, GCM_NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
+import { activeKeyringTerm, type KeyringKeys, openKeyringEnvelope } from '../../../shared/storage/keyring.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { signBatch } from '../../../shared/storage/signed-batch.ts'
-import { privateKey } from '../../../shared/values/raw-keys.ts'
+import { signBatchToken } from '../../../shared/storage/signed-batch.ts'
+import { privateKeyFromSeed } from '../../../shared/values/raw-keys.ts'
 import type { SetMember } from './member.ts'
 
 /** Returns all keys of a cluster, as a thief with its tables and the use of its KMS key can read them. */
-export async function keysOf({ ports, kms }: SetMember): Promise<Keys> {
+export async function keysOf({ ports, kms }: SetMember): Promise<KeyringKeys> {
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('no keyring')
-  return openEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
+  return openKeyringEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
 }
 
 /**
@@ -18,7 +18,7 @@ export async function keysOf({ ports, kms }: SetMember): Promise<Keys> {
  * @param given `now`: epoch milliseconds; `sign`: with the stolen signer, with one of the thief's own, or not at all
  */
 export function forgedToken(
-  keys: Keys,
+  keys: KeyringKeys,
   policies: readonly string[],
   { now, sign = 'own' }: { now: number; sign?: 'own' | 'none' },
 ): string {
@@ -39,12 +39,15 @@ export function forgedToken(
     explicitMaxTtl: 0,
     period: 0,
   })
-  const { number, key: text } = activeTerm(keys)
-  const own = privateKey('Ed25519', keys.signer ? Buffer.from(keys.signer.seed, 'base64') : randomBytes(32))
-  const sealed = encryptBatch(
+  const { number, key: text } = activeKeyringTerm(keys)
+  const own = privateKeyFromSeed(
+    'Ed25519',
+    keys.signer ? Buffer.from(keys.signer.seed, 'base64') : randomBytes(32),
+  )
+  const sealed = encryptBatchToken(
     deriveTermKeys(number, Buffer.from(text, 'base64')),
-    sign === 'own' ? signBatch(own, content) : content,
-    randomBytes(NONCE_LENGTH),
+    sign === 'own' ? signBatchToken(own, content) : content,
+    randomBytes(GCM_NONCE_LENGTH),
   )
   return `hvb.${sealed}`
 }

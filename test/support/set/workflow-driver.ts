@@ -1,8 +1,8 @@
 import type { Clock } from '../../../shared/ports.ts'
 import { OperationFailed } from '../../../shared/replication/operation/faults.ts'
-import type { StepResult } from '../../../shared/replication/operation/run.ts'
-import type { Workflows } from '../../../shared/work-ports.ts'
-import { type Workflow, workflows } from '../../../shared/workers/workflows.ts'
+import type { OperationStepResult } from '../../../shared/replication/operation/run.ts'
+import type { WorkflowStarter } from '../../../shared/work-ports.ts'
+import { type WorkflowDefinition, workflowDefinitions } from '../../../shared/workers/workflows.ts'
 
 /** The number of retries of a step, as in the state machines. */
 const RETRIES = 3
@@ -10,7 +10,7 @@ const PAUSE_MS = 2000
 
 interface Dependencies {
   /** the worker that does the steps */
-  invoke: (event: object) => Promise<StepResult>
+  invoke: (event: object) => Promise<OperationStepResult>
   clock: Clock
   /** runs what nobody waits for */
   start: (work: () => Promise<void>) => void
@@ -20,10 +20,10 @@ interface Dependencies {
  * Runs workflows as their state machines do: one step after the other, each until it says that the next one follows,
  * again where it fails, and the step `failed` where it is given up.
  */
-export function workflowDriver({ invoke, clock, start }: Dependencies): Workflows['start'] {
+export function workflowDriver({ invoke, clock, start }: Dependencies): WorkflowStarter['start'] {
   const executions = new Map<string, 'runs' | 'ended'>()
 
-  async function insisted(event: object): Promise<StepResult> {
+  async function insisted(event: object): Promise<OperationStepResult> {
     for (let tries = 0; ; tries++)
       try {
         return await invoke(event)
@@ -34,7 +34,7 @@ export function workflowDriver({ invoke, clock, start }: Dependencies): Workflow
   }
 
   async function taken(workflow: string, operation: string): Promise<void> {
-    const { steps } = workflows[workflow as keyof typeof workflows] as Workflow
+    const { steps } = workflowDefinitions[workflow as keyof typeof workflowDefinitions] as WorkflowDefinition
     for (const step of steps)
       try {
         if (typeof step === 'string')
@@ -51,7 +51,7 @@ export function workflowDriver({ invoke, clock, start }: Dependencies): Workflow
   return async (workflow, operation, before = 0) => {
     const name = `${workflow}/${operation}/${before}`
     // an attempt that only watches has no steps
-    if (!Object.hasOwn(workflows, workflow)) return 'runs'
+    if (!Object.hasOwn(workflowDefinitions, workflow)) return 'runs'
     const known = executions.get(name)
     if (known) return known
     executions.set(name, 'runs')

@@ -1,17 +1,17 @@
 import { type Item, type Key, type Kind, key } from '../../../shared/storage/kinds.ts'
-import type { Stored } from '../../../shared/storage/stored.ts'
-import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
+import type { StoredDataByKind } from '../../../shared/storage/stored.ts'
+import { type EncryptedText, Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 
 /** Builds an item under a key, in the form that a store returns. */
-export const item = <K extends Kind>(key: Key<K>, data: Stored[K], rev = 'r1'): Item<K> =>
+export const item = <K extends Kind>(key: Key<K>, data: StoredDataByKind[K], rev = 'r1'): Item<K> =>
   ({ ...key, rev, data }) as Item<K>
 
 /** Encrypted texts that show their content, and open only in the place they were encrypted for. */
 export const plainCipher = portsWith({
   cipher: {
     encrypt: async ({ kind, sk }: Key, field: string, text: string) => encrypted(kind, sk, field, text),
-    decrypt: async ({ kind, sk }: Key, field: string, text: Encrypted) => {
+    decrypt: async ({ kind, sk }: Key, field: string, text: EncryptedText) => {
       const place = encrypted(kind, sk, field, '')
       if (!text.startsWith(place)) throw new Error(`${text} was not encrypted for ${place}`)
       return new Secret(text.slice(place.length))
@@ -19,8 +19,8 @@ export const plainCipher = portsWith({
   },
 }).cipher
 
-export const encrypted = (kind: Kind, sk: string, field: string, text: string): Encrypted =>
-  `${kind} ${sk} ${field}: ${text}` as Encrypted
+export const encrypted = (kind: Kind, sk: string, field: string, text: string): EncryptedText =>
+  `${kind} ${sk} ${field}: ${text}` as EncryptedText
 
 /** The key of an item whose kind a test takes from the table of kinds. @param parts owner and name, as its kind has them */
 export const keyOfKind = key as unknown as (kind: Kind, ...parts: string[]) => Key

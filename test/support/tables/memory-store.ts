@@ -7,10 +7,15 @@ import { createTableSend } from '../../../shared/adapters/aws/wire/tables.ts'
 import { fromWireItem, toWireItem } from '../../../shared/adapters/aws/wire/values.ts'
 import { headMoves } from '../../../shared/journal/transitions.ts'
 import { type ClusterRecord, recordKeepsJournal } from '../../../shared/model/cluster.ts'
-import type { ClusterRead, CommitOptions, Store } from '../../../shared/ports.ts'
+import type { ClusterRead, CommitOptions, ItemStore } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Item, Key, Kind } from '../../../shared/storage/kinds.ts'
-import { asStored, fromStored, type StoredItem, tableOf } from '../../../shared/storage/requests.ts'
+import {
+  fromStoredItem,
+  itemAsStored,
+  type StoredItem,
+  tableNameOf,
+} from '../../../shared/storage/requests.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { noBrokenHead } from './heads.ts'
 import { memoryEngine } from './memory-engine.ts'
@@ -28,12 +33,12 @@ export interface MemoryOptions {
 export type MemoryStore = ReturnType<typeof memoryStore>
 
 /** The store that tests call: the record is the stored one, and everything is allowed. */
-type OwnStore = Omit<Store, 'commit'> & {
+type OwnStore = Omit<ItemStore, 'commit'> & {
   commit(
     changes: readonly Change[],
     cluster?: ClusterRead,
     options?: CommitOptions,
-  ): ReturnType<Store['commit']>
+  ): ReturnType<ItemStore['commit']>
 }
 
 /**
@@ -46,7 +51,7 @@ type OwnStore = Omit<Store, 'commit'> & {
  */
 export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }: MemoryOptions = {}) {
   const memory = memoryEngine()
-  const put = (item: Item): void => memory.fill(tableOf(tables, item), [wireOf(asStored(item))])
+  const put = (item: Item): void => memory.fill(tableNameOf(tables, item), [wireOf(itemAsStored(item))])
   items.forEach(put)
   const clock = { now: now ?? (() => 0), sleep: async () => undefined }
   const { store, journal } = createDynamoTables(
@@ -81,12 +86,12 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
     },
   }
   const remove = ({ kind, pk, sk }: Key): void => {
-    memory.answer('DeleteItem', { TableName: tableOf(tables, { kind }), Key: wireOf({ pk, sk }) })
+    memory.answer('DeleteItem', { TableName: tableNameOf(tables, { kind }), Key: wireOf({ pk, sk }) })
   }
   const clear = () => looked.all().forEach(remove)
   return {
     store: noting,
-    as: (folder: string): Store => guardPorts(portsWith({ store: noting }), usesOfFunction(folder)).store,
+    as: (folder: string): ItemStore => guardPorts(portsWith({ store: noting }), usesOfFunction(folder)).store,
     reads,
     commits,
     stored: { put, remove, clear, ...looked },
@@ -102,7 +107,7 @@ const wireOf = (item: object): WireItem => toWireItem(item) as WireItem
 function lookAt({ items }: ReturnType<typeof memoryEngine>, seconds: () => number) {
   const itemOf = (wire: WireItem): Item | undefined => {
     const stored = fromWireItem(wire, 'rounded') as unknown as StoredItem
-    return fromStored(stored.kind, stored, seconds())
+    return fromStoredItem(stored.kind, stored, seconds())
   }
   const all = (): Item[] =>
     Object.values(tables)

@@ -12,13 +12,13 @@ import {
 import type { ClusterRead } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
-import { type Tables, tableOf } from '../../../shared/storage/requests.ts'
+import { type TableNames, tableNameOf } from '../../../shared/storage/requests.ts'
 import { noBrokenHead } from './heads.ts'
 
 /** The address and names of a host's tables. */
 export interface Where {
   engine_url: string
-  tables: Tables
+  tables: TableNames
   credentials: AccessKeyPair
   /** sends calls to the tables; absent: over HTTP */
   send?: TableSend | undefined
@@ -112,7 +112,7 @@ export function sendAt(where: Where): TableSend {
 
 /** Returns an item as stored, with the attributes that readers never see; undefined when there is none. */
 export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
-  const table = tableOf(where.tables, at)
+  const table = tableNameOf(where.tables, at)
   const RequestItems = { [table]: { Keys: [{ pk: at.pk, sk: at.sk }], ConsistentRead: true } }
   const { Responses } = await sendAt(where)('BatchGetItem', { RequestItems })
   return Responses[table]?.[0]

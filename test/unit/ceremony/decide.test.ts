@@ -13,7 +13,7 @@ import { hashRecoveryShare } from '../../../shared/cluster/recovery.ts'
 import type { AttemptSecrets, CeremonyAttempt, CeremonySlot } from '../../../shared/model/ceremony.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
 const attempt: CeremonyAttempt = {
@@ -21,7 +21,7 @@ const attempt: CeremonyAttempt = {
   nonce: 'n-1',
   progress: 0,
   recoveryKey: 'v',
-  secrets: '' as Encrypted,
+  secrets: '' as EncryptedText,
 }
 const idle: CeremonySlot = { strangerStarts: [] }
 const busy: CeremonySlot = { strangerStarts: [NOW], attempt }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
 import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
-import { put } from '../../../shared/storage/changes.ts'
+import { putItem } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld } from './support.ts'
@@ -82,7 +82,7 @@ test('a recovery key replaced by a concurrent request stays, because the attempt
   w.ports.store.commit = async (changes, as) => {
     if (!raced) {
       raced = true
-      await commit([put(key('recovery-key'), item)], as)
+      await commit([putItem(key('recovery-key'), item)], as)
     }
     return commit(changes, as)
   }

@@ -4,7 +4,7 @@ import { clusterRoleText, readRekeySlot } from '../../../shared/ceremony/rekey-s
 import type { CeremonyAttempt, RekeyParameters } from '../../../shared/model/ceremony.ts'
 import type { ClusterRecord, RecoveryKey } from '../../../shared/model/cluster.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 
 const recovery = (verifier: string, rev = 'r-1'): Item<'recovery-key'> => ({
   ...key('recovery-key'),
@@ -36,7 +36,7 @@ const attempt: CeremonyAttempt = {
   purpose: 'rekey',
   nonce: 'n-1',
   progress: 1,
-  secrets: '' as Encrypted,
+  secrets: '' as EncryptedText,
   recoveryKey: 'v-1',
   rekey,
 }

@@ -12,7 +12,7 @@ import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
-import { put } from '../../../shared/storage/changes.ts'
+import { putItem } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -117,7 +117,7 @@ export async function ceremonyWorld(
     /** returns the generated operation token, if there is one */
     generated: () => stored.of('operation-token')[0]?.data,
     become: (parts: Partial<ClusterRecord>) =>
-      store.commit([put(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
+      store.commit([putItem(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
   }
 }
 

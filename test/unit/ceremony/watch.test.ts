@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { key } from '../../../shared/storage/kinds.ts'
-import { attemptHandler } from '../../../shared/workers/attempts.ts'
+import { createAttemptHandler } from '../../../shared/workers/attempts.ts'
 import { ceremonyWorld } from './support.ts'
 
 /** Builds a secondary with a threshold of two, and records what its workflows request. */
 async function watched() {
   const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
-  const asked = attemptHandler(w.ports)
+  const asked = createAttemptHandler(w.ports)
   const [a, b] = w.shares as [Buffer, Buffer]
   return {
     ...w,

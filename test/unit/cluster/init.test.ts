@@ -6,7 +6,7 @@ import { initFields, initialiseNewCluster } from '../../../shared/cluster/init.t
 import { encryptForEachPgpKey } from '../../../shared/cluster/pgp.ts'
 import { hashRecoveryShare, recoveryKeyVerifier } from '../../../shared/cluster/recovery.ts'
 import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, NOW } from '../tokens/support.ts'
@@ -33,7 +33,7 @@ async function init(
       newKeyring: async (since: number) => ({
         keyring: { id: 'ring-1', term: 1, since, wrapped: 'w', keys: 'k' },
         cipher: clearCipher,
-        terms: [{ id: 'identity', number: 1, probe: '1.probe' as Encrypted }],
+        terms: [{ id: 'identity', number: 1, probe: '1.probe' as EncryptedText }],
       }),
     },
     entropy: {

@@ -9,7 +9,7 @@ import {
   plotLagLines,
 } from '../../../shared/console/lag.ts'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
-import { printCount, printSpan } from '../../../shared/values/words.ts'
+import { formatCount, formatTimeSpan } from '../../../shared/values/words.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 
 const NOW = 1_750_000_000_000
@@ -106,10 +106,10 @@ test.each([
   [120_000, '2 min'],
   [7_200_000, '2 h'],
   [172_800_000, '2 days'],
-])('%d ms are %s', (ms, text) => expect(printSpan(ms)).toBe(text))
+])('%d ms are %s', (ms, text) => expect(formatTimeSpan(ms)).toBe(text))
 
 test('one is counted in the singular', () => {
-  expect([printCount(1, 'commit'), printCount(0, 'commit'), printCount(2, 'is', 'are')]).toEqual([
+  expect([formatCount(1, 'commit'), formatCount(0, 'commit'), formatCount(2, 'is', 'are')]).toEqual([
     '1 commit',
     '0 commits',
     '2 are',

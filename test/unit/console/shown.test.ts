@@ -9,15 +9,15 @@ import { formatCheckValue, parseLoginJson, readLoginExplanation } from '../../..
 import { apiBaseUrl, consolePageUrl, linkedPageUrl } from '../../../shared/console/links.ts'
 import { listProgressBars, listSteps, operationSteps } from '../../../shared/console/progress.ts'
 import { describeLossReport, readLossReport } from '../../../shared/console/report.ts'
-import { readStatus } from '../../../shared/set/status.ts'
-import { workflows } from '../../../shared/workers/workflows.ts'
+import { parseDrStatus } from '../../../shared/set/status.ts'
+import { workflowDefinitions } from '../../../shared/workers/workflows.ts'
 
 const NOW = 1_750_000_000_000
 const DAY = 86_400_000
 
 describe('running work', () => {
   test('the page knows every operation with its steps, in order', () => {
-    const steps = Object.entries(workflows).map(([name, { steps }]) => [
+    const steps = Object.entries(workflowDefinitions).map(([name, { steps }]) => [
       name,
       steps.filter(one => typeof one === 'string'),
     ])
@@ -46,7 +46,7 @@ describe('running work', () => {
 
   test('sync, reindex and comparison have their progress', () => {
     const of = (status: object) => {
-      const read = readStatus({ mode: 'secondary', ...status })
+      const read = parseDrStatus({ mode: 'secondary', ...status })
       return read.ok && listProgressBars(read.value)
     }
     expect(of({ merkle_sync_progress: { sync_progress: 30, sync_total_keys: 120 } })).toEqual([

@@ -11,7 +11,7 @@ import { ApiError } from '../../../shared/api/errors.ts'
 import { listField, text } from '../../../shared/api/fields.ts'
 import { type AuditedCaller, createAuditTrail, type RequestResult } from '../../../shared/http/audit.ts'
 import type { RequestIntake } from '../../../shared/http/intake.ts'
-import { noAccess } from '../../../shared/policies/access.ts'
+import { noAccessAcl } from '../../../shared/policies/access.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { mount, NOW, token } from '../tokens/support.ts'
@@ -79,7 +79,7 @@ const caller: Caller = {
   token: token({ meta: { role: 'dev' }, entity: { id: 'e-1', mount: 'm', alias: 'a' } }),
   accessor: 'acc-1',
   text: new Secret('hvs.S3CRET'),
-  rights: noAccess,
+  rights: noAccessAcl,
   identityPolicies: ['ops'],
 }
 const done: RequestResult = { kind: 'answered', answer: { kind: 'nothing' } }

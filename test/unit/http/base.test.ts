@@ -5,7 +5,7 @@ import { invalidRequestError } from '../../../shared/api/errors.ts'
 import { findMount, readFirst } from '../../../shared/http/base.ts'
 import type { RequestIntake } from '../../../shared/http/intake.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
-import type { Memory } from '../../../shared/ports.ts'
+import type { EnvironmentMemory } from '../../../shared/ports.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -29,7 +29,7 @@ const recordItem = (mode: ClusterMode = 'primary'): Item<'cluster'> => ({
 /** Builds an environment: its memory, the stored items, and the reads of each request. */
 function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cloud'), revisionItem('r1')]) {
   const { store, stored } = memoryStore(items)
-  const memory: Memory = {}
+  const memory: EnvironmentMemory = {}
   const reads: string[][] = []
   const clock = { ms: 0, readTakes: 0 }
   const read = (keys: readonly Key[]) => {

@@ -21,7 +21,7 @@ import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOfHash, storedTokenHashOf, type Token, tokenHashOf } from '../../../shared/model/token.ts'
-import { replace } from '../../../shared/storage/changes.ts'
+import { replaceItem } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -30,7 +30,7 @@ import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
 const changing = (call: AlwaysServedCall): CallOutcome =>
   answerAfterChanges([
-    replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) }),
+    replaceItem(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) }),
   ])
 
 const group = (handle: Endpoint['handle'], first?: Endpoint['first']): EndpointGroup => ({

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { checkClusterRole, checkClusterServes } from '../../../shared/http/gate.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 
 type Mode = ClusterMode | undefined
 
@@ -54,7 +54,12 @@ describe('checking the cluster before the caller', () => {
 
   test('a former primary that follows no cluster may call demotion endpoints', () => {
     const gone = { mode: 'secondary', epoch: '000001.0123456789ab' } as const
-    const link = { secondaryId: 'a', primaryAddr: 'https://b', primaryAddrs: [], ownKey: 'k' as Encrypted }
+    const link = {
+      secondaryId: 'a',
+      primaryAddr: 'https://b',
+      primaryAddrs: [],
+      ownKey: 'k' as EncryptedText,
+    }
     const on = (parts: object) => {
       const { cluster } = base('secondary')
       const record = { ...cluster?.record, ...parts } as ClusterRecord

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { type FrontEvent, toHttpRequest } from '../../../shared/http/events.ts'
 import type { FrontProxy } from '../../../shared/ports.ts'
-import { anyContains } from '../../../shared/values/cidr.ts'
+import { anyNetworkContains } from '../../../shared/values/cidr.ts'
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 const proxy: FrontProxy = { secretHashes: [hashOf('now'), hashOf('before')], hops: 1 }
@@ -47,8 +47,8 @@ describe('the client address behind a proxy', () => {
       ['::ffff:203.0.113.9', '203.0.113.0/24'],
     ] as const) {
       const { source } = read(through({ 'x-forwarded-for': `10.0.0.1, ${address}, ${EDGE}` }))
-      expect(anyContains([network], source), address).toBe(true)
-      expect(anyContains(['10.0.0.0/8', `${EDGE}/32`], source), address).toBe(false)
+      expect(anyNetworkContains([network], source), address).toBe(true)
+      expect(anyNetworkContains(['10.0.0.0/8', `${EDGE}/32`], source), address).toBe(false)
     }
   })
 

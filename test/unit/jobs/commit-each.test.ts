@@ -7,11 +7,11 @@ import {
 } from '../../../shared/jobs/commit-each.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
-import { remove } from '../../../shared/storage/changes.ts'
+import { removeItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-const of = (...names: string[]): ChangeGroup => names.map(name => remove(key('policy', name)))
+const of = (...names: string[]): ChangeGroup => names.map(name => removeItem(key('policy', name)))
 const numbered = (count: number): ChangeGroup[] => Array.from({ length: count }, (_, index) => of(`${index}`))
 
 const plain = { mode: 'primary' } as ClusterRecord

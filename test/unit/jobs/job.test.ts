@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createJobRun, hasTimeLeft, processEach } from '../../../shared/jobs/job.ts'
 import { type ScanPlace, scanAllItems, scanStartPlace } from '../../../shared/jobs/scan.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { runJob } from '../../../shared/workers/jobs.ts'
-import { workers } from '../../../shared/workers/workers.ts'
+import { runBackgroundJob } from '../../../shared/workers/jobs.ts'
+import { workerDefinitions } from '../../../shared/workers/workers.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -168,7 +168,7 @@ describe('running a job by its payload', () => {
         },
       },
     })
-    return runJob(payload, ports, deadline).then(() => started)
+    return runBackgroundJob(payload, ports, deadline).then(() => started)
   }
 
   test('a job that runs out of time starts its continuation', async () => {
@@ -193,7 +193,7 @@ describe('running a job by its payload', () => {
 })
 
 test('a worker that nothing else starts has a schedule', () => {
-  const scheduled = Object.entries(workers).flatMap(([name, worker]) =>
+  const scheduled = Object.entries(workerDefinitions).flatMap(([name, worker]) =>
     'every' in worker ? [[name, worker.every]] : [],
   )
   expect(scheduled).toEqual([

@@ -5,12 +5,12 @@ import {
   REFUSED_BY_LINK,
   REFUSED_BY_ROLE,
 } from '../../../shared/journal/counted-refusals.ts'
-import type { Memory } from '../../../shared/ports.ts'
+import type { EnvironmentMemory } from '../../../shared/ports.ts'
 
 /** An environment whose clock the test sets. */
 function environment() {
   const entries: unknown[] = []
-  const memory: Memory = {}
+  const memory: EnvironmentMemory = {}
   const clock = { ms: 1_000_000_000_000 }
   const ports = {
     memory,

@@ -4,13 +4,13 @@ import { MAX_EPOCH_LEAD } from '../../../shared/journal/position.ts'
 import { readCallEnvelope } from '../../../shared/link/envelope.ts'
 import { messageFieldBounds } from '../../../shared/link/forms.ts'
 import { linkMethodNames, readMethodQuestion } from '../../../shared/link/methods.ts'
-import type { Method } from '../../../shared/wire/carry.ts'
+import type { LinkMethod } from '../../../shared/wire/carry.ts'
 import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
 // A member may send anything: no field of a message is stored or used beyond its bounds.
 
 const messages = new Map(file_link.messages.map(one => [one.name, one]))
-const questionOf = (method: Method): DescMessage => {
+const questionOf = (method: LinkMethod): DescMessage => {
   const found = messages.get(`${method}Request`)
   if (!found) throw new Error(`${method} asks nothing`)
   return found

@@ -19,7 +19,7 @@ import { LINK_FORMAT } from '../../../shared/link/source.ts'
 import { isStatementSignedBy } from '../../../shared/link/statements.ts'
 import type { MembershipStatement } from '../../../shared/model/link.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
-import type { Method } from '../../../shared/wire/carry.ts'
+import type { LinkMethod } from '../../../shared/wire/carry.ts'
 import { AnswerSchema, CallSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
 // Clusters of a set are upgraded one after the other, so a secondary may follow a primary of an earlier version. Data
@@ -28,7 +28,7 @@ import { AnswerSchema, CallSchema, file_link } from '../../../shared/wire/gen/li
 interface Kept {
   interface: string
   key: string
-  messages: Record<Method, Record<'question' | 'answer', string>>
+  messages: Record<LinkMethod, Record<'question' | 'answer', string>>
   signed: { call: string; nonce: string; answer: string; refusal: string; statement: MembershipStatement }
   token: string
   journal: { body: string; changes: EntryChange[] }

@@ -17,7 +17,7 @@ import {
 } from '../../../shared/link/source.ts'
 import { createSourceLink } from '../../../shared/link/source-link.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
-import type { Carry, Method } from '../../../shared/wire/carry.ts'
+import type { CarryLinkCall, LinkMethod } from '../../../shared/wire/carry.ts'
 import type { Call } from '../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../builders/link.ts'
 
@@ -45,12 +45,12 @@ interface Fake {
   theirs?: () => number
   /** signs the answers; absent: the primary */
   key?: typeof primary.signing | 'none'
-  reply: (method: Method, call: Call) => LinkOutcome
+  reply: (method: LinkMethod, call: Call) => LinkOutcome
 }
 
 function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: Fake) {
   const calls: Call[] = []
-  const carry: Carry = async (method, call) => {
+  const carry: CarryLinkCall = async (method, call) => {
     calls.push(call)
     const envelope = readCallEnvelope(call)
     if (!envelope || !isLinkCallSignedBy(own.keys.signing, method, envelope, call.body))
@@ -75,11 +75,11 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
 
 const rules = { plainEndpoints: false }
 
-const body = <M extends Method>(method: M, reply: MethodReply<M>): LinkOutcome => ({
+const body = <M extends LinkMethod>(method: M, reply: MethodReply<M>): LinkOutcome => ({
   kind: 'body',
   body: (linkMethods[method].forms.answer.write as (value: MethodReply<M>) => Uint8Array)(reply),
 })
-const asked = <M extends Method>(method: M, call: Call) =>
+const asked = <M extends LinkMethod>(method: M, call: Call) =>
   linkMethods[method].forms.question.read(call.body) as MethodQuestion<M>
 
 describe('the link to a primary', () => {
@@ -172,7 +172,7 @@ describe('the link to a primary', () => {
     const waits: number[] = []
     const end = { set: 's', from: 'w', signing: own.signing, keys: own.keys, otherKey: primary.keys.signing }
     let at = 0
-    const carry: Carry = async (_, __, timeoutMs) => {
+    const carry: CarryLinkCall = async (_, __, timeoutMs) => {
       waits.push(timeoutMs)
       at += timeoutMs
       throw new Error('no answer')

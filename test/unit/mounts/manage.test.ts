@@ -15,15 +15,15 @@ import {
 import {
   disableMount,
   enableMount,
-  listEngines,
   listMounts,
+  listSecretEngines,
+  listVisibleMounts,
   readMount,
-  readTuning,
-  tuneFields,
+  readMountTuning,
   tuneMount,
-  visibleMounts,
+  tuneMountFields,
 } from '../../../shared/mounts/manage.ts'
-import { newMount } from '../../../shared/mounts/store.ts'
+import { createMount } from '../../../shared/mounts/store.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { mount } from '../tokens/support.ts'
@@ -148,12 +148,12 @@ describe('tuning a mount', () => {
     allowed_response_headers: ['X-Three'],
   }
   const tune = (raw: object) =>
-    tuneMount(at('cloud', readParameterFields(tuneFields, { ...raw }).parameters, raw))
+    tuneMount(at('cloud', readParameterFields(tuneMountFields, { ...raw }).parameters, raw))
 
   test('audit keys and header lists are stored and returned', () => {
     const next = last(tune(lists)) as Mount
     const after = { ...at('cloud'), subject: { ...subject, data: { mounts: [next], removing: [] } } }
-    expect(readTuning(callWith(after)).answer).toMatchObject({ data: lists })
+    expect(readMountTuning(callWith(after)).answer).toMatchObject({ data: lists })
     expect(readMount(callWith(after)).answer).toMatchObject({ data: { config: lists, options: {} } })
     expect([unmaskedAuditKeys(next, 'request'), unmaskedAuditKeys(next, 'response')]).toEqual([
       ['pkcs7'],
@@ -167,7 +167,7 @@ describe('tuning a mount', () => {
     const next = last(tuneMount(callWith({ ...at('cloud', given), subject: stored }))) as Mount
     expect(next.options).toEqual({ ...lists, ...given })
     const read = callWith({ ...at('cloud'), subject: { ...subject, data: { mounts: [next], removing: [] } } })
-    const { answer } = readTuning(read)
+    const { answer } = readMountTuning(read)
     expect(answer).toMatchObject({ data: { allowed_response_headers: ['X-Three'] } })
     expect(answer).not.toHaveProperty('data.passthrough_request_headers')
   })
@@ -207,7 +207,7 @@ describe('tuning a mount', () => {
       last(
         tuneMount(
           callWith({
-            ...at('cloud', readParameterFields(tuneFields, { ...raw }).parameters),
+            ...at('cloud', readParameterFields(tuneMountFields, { ...raw }).parameters),
             subject: stored,
           }),
         ),
@@ -231,14 +231,14 @@ describe('tuning a mount', () => {
   })
 
   test('the tuning is returned with effective values', () => {
-    expect(readTuning(at('cloud')).answer).toMatchObject({
+    expect(readMountTuning(at('cloud')).answer).toMatchObject({
       data: { default_lease_ttl: 2_764_800, max_lease_ttl: 2_764_800, token_type: 'default-service' },
     })
   })
 
   test('tuning a missing mount is rejected', () => {
     expect(() => tuneMount(at('nothing'))).toThrow('there is no auth method at nothing/')
-    expect(() => readTuning(at('nothing'))).toThrow('there is no auth method')
+    expect(() => readMountTuning(at('nothing'))).toThrow('there is no auth method')
     expect(() => readMount(at('nothing'))).toThrow('there is no auth method')
   })
 })
@@ -273,7 +273,7 @@ test('mounts are listed by path, sorted', () => {
 })
 
 test('the built-in engines are system and identity, with permanent IDs', () => {
-  const { answer } = listEngines(at(''))
+  const { answer } = listSecretEngines(at(''))
   const { data } = answer as { data: Record<string, { uuid: string; accessor: string }> }
   expect(Object.keys(data)).toEqual(['identity/', 'sys/'])
   expect(data).toMatchObject({
@@ -284,7 +284,7 @@ test('the built-in engines are system and identity, with permanent IDs', () => {
   for (const { uuid } of Object.values(data))
     expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
   const more = { mounts: [...table.mounts, mount({ path: 'other' })], removing: [] }
-  expect(listEngines(callWith({ subject: { ...subject, data: more }, ports })).answer).toEqual(answer)
+  expect(listSecretEngines(callWith({ subject: { ...subject, data: more }, ports })).answer).toEqual(answer)
 })
 
 test('anonymous callers see only mounts with listing_visibility unauth (CVE-2020-25594)', () => {
@@ -293,7 +293,7 @@ test('anonymous callers see only mounts with listing_visibility unauth (CVE-2020
     mounts: [...table.mounts, shown],
     removing: [mount({ path: 'gone', options: { listing_visibility: 'unauth' } })],
   }
-  expect(visibleMounts(callWith({ mounts })).answer).toEqual({
+  expect(listVisibleMounts(callWith({ mounts })).answer).toEqual({
     kind: 'data',
     data: { auth: { 'open/': { type: 'cloud', description: 'd', options: {} } }, secret: {} },
   })
@@ -326,7 +326,7 @@ describe('properties of a mount', () => {
 
   test('two successive mounts at one path share nothing', () => {
     const [one, two] = ['11111111-2222-4333-8444-555555555555', UUID].map(uuid =>
-      newMount({ path: 'x', type: 'cloud', description: '' }, uuid),
+      createMount({ path: 'x', type: 'cloud', description: '' }, uuid),
     )
     expect(one?.accessor).not.toBe(two?.accessor)
   })

@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { createJobRun } from '../../../shared/jobs/job.ts'
 import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
-import { removeMount } from '../../../shared/mounts/remove.ts'
-import { type Item, type Key, type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
+import { removeMountData } from '../../../shared/mounts/remove.ts'
+import {
+  type Item,
+  itemKindSpec,
+  itemKinds,
+  type Key,
+  type Kind,
+  key,
+} from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { keyOfKind } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -62,9 +69,9 @@ async function removed(
   run: ReturnType<typeof createJobRun>,
   meanwhile: () => void = () => undefined,
 ): Promise<void> {
-  let job: Parameters<typeof removeMount>[1] = { mount: GONE }
+  let job: Parameters<typeof removeMountData>[1] = { mount: GONE }
   for (let runs = 0; runs < 10; runs++) {
-    const result = await removeMount(run, job)
+    const result = await removeMountData(run, job)
     if (result === 'done') return
     meanwhile()
     job = result.again as unknown as typeof job
@@ -78,8 +85,8 @@ function belongings(mount: string): Item[] {
   const named = { entityId: `${mount}-entity`, aliasId: `${mount}-alias` }
   const hash = tokenHashOf(mount)
   const accessor = accessorOfHash(hash)
-  const owned = (Object.keys(kinds) as Kind[])
-    .filter(kind => typeof specOf(kind).pk === 'function')
+  const owned = (Object.keys(itemKinds) as Kind[])
+    .filter(kind => typeof itemKindSpec(kind).pk === 'function')
     .map(kind => keyOfKind(kind, mount, kind))
     .filter(place => !place.pk.startsWith('token#'))
   return [
@@ -129,12 +136,12 @@ describe('removing a disabled mount', () => {
 
   test('a pass that began too early does not forget the mount', async () => {
     const { run, clock, removing } = around([])
-    await removeMount(run, { mount: GONE, began: NOW - 1 })
+    await removeMountData(run, { mount: GONE, began: NOW - 1 })
     expect(removing()).toHaveLength(1)
     clock.ms = NOW + 1000
-    await removeMount(run, { mount: GONE, began: NOW - 1 })
+    await removeMountData(run, { mount: GONE, began: NOW - 1 })
     expect(removing()).toHaveLength(1)
-    await removeMount(run, { mount: GONE, began: NOW })
+    await removeMountData(run, { mount: GONE, began: NOW })
     expect(removing()).toEqual([])
   })
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
+import { capabilitiesOnPath, permitsRequest } from '../../../shared/policies/access.ts'
 import { access, type Short } from './support.ts'
 
 const lists = (policies: Short[], path = 'auth/cloud/roles') =>
-  permits(access(...policies), { path, capability: 'list' })
+  permitsRequest(access(...policies), { path, capability: 'list' })
 
 describe('rules for a listing: GHSA-xp3c-3jw3-4vcr', () => {
   test.each<[name: string, allowed: boolean, policy: Short]>([
@@ -105,13 +105,13 @@ describe('rules for a listing: GHSA-xp3c-3jw3-4vcr', () => {
     [{ 'a/': 'list' }, 'a', ['list']],
     [{ 'a/*': 'list' }, 'a/b', ['list']],
   ])('capabilities of %j on %s are the enforced ones', (policy, path, expected) => {
-    expect(capabilitiesOn(access(policy), path)).toEqual(expected)
+    expect(capabilitiesOnPath(access(policy), path)).toEqual(expected)
   })
 
   test('other operations match their own spelling only', () => {
     const rights = access({ 'a/': 'read' }, { b: 'read' }, { 'c/+': 'read' })
-    expect(permits(rights, { path: 'c/', capability: 'read' })).toBe(false)
-    expect(permits(rights, { path: 'a', capability: 'read' })).toBe(false)
-    expect(permits(rights, { path: 'b/', capability: 'read' })).toBe(false)
+    expect(permitsRequest(rights, { path: 'c/', capability: 'read' })).toBe(false)
+    expect(permitsRequest(rights, { path: 'a', capability: 'read' })).toBe(false)
+    expect(permitsRequest(rights, { path: 'b/', capability: 'read' })).toBe(false)
   })
 })

@@ -11,20 +11,20 @@ import {
   text,
   textMapField,
 } from '../../../shared/api/fields.ts'
-import { type AccessRequest, permits } from '../../../shared/policies/access.ts'
-import { policySet } from '../../../shared/policies/names.ts'
-import type { Parameter } from '../../../shared/policies/parameters.ts'
+import { type AccessRequest, permitsRequest } from '../../../shared/policies/access.ts'
+import { normalisePolicySet } from '../../../shared/policies/names.ts'
+import type { RequestParameter } from '../../../shared/policies/parameters.ts'
 import { access, parameter } from './support.ts'
 
-const named = (values: Record<string, unknown>): Parameter[] =>
+const named = (values: Record<string, unknown>): RequestParameter[] =>
   Object.entries(values).map(([name, value]) => parameter(name, value))
 
 const writes = (
   body: Record<string, unknown>,
-  parameters: readonly Parameter[],
+  parameters: readonly RequestParameter[],
   more: Partial<AccessRequest> = {},
 ) =>
-  permits(access({ a: { capabilities: ['update', 'read', 'sudo'], ...body } }), {
+  permitsRequest(access({ a: { capabilities: ['update', 'read', 'sudo'], ...body } }), {
     path: 'a',
     capability: 'update',
     parameters,
@@ -132,15 +132,15 @@ describe('parameter constraints', () => {
     ],
   ])('several policies, %s: allowed $3', (_, policies, sent, allowed) => {
     const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
-    expect(permits(rights, { path: 'a', capability: 'update', parameters: named(sent) })).toBe(allowed)
+    expect(permitsRequest(rights, { path: 'a', capability: 'update', parameters: named(sent) })).toBe(allowed)
   })
 })
 
 describe('constraints compare values in their stored form', () => {
   const fields: ParameterFields = {
     tags: listField(''),
-    token_policies: listField('', { counts: policySet }),
-    policies: listField('', { replacedBy: 'token_policies', counts: policySet }),
+    token_policies: listField('', { counts: normalisePolicySet }),
+    policies: listField('', { replacedBy: 'token_policies', counts: normalisePolicySet }),
     token_ttl: durationField(''),
     ttl: durationField('', { replacedBy: 'token_ttl', formerly: 'lease' }),
     cert: text('', { formerly: 'old_cert' }),
@@ -316,7 +316,7 @@ describe('bounds of a requested wrapping TTL', () => {
     'of several policies the smaller bound that is stated: %j with %i seconds: allowed %s',
     (policies, ttl, allowed) => {
       const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
-      expect(permits(rights, { path: 'a', capability: 'update', wrapTtl: ttl })).toBe(allowed)
+      expect(permitsRequest(rights, { path: 'a', capability: 'update', wrapTtl: ttl })).toBe(allowed)
     },
   )
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Capability, capabilities } from '../../../shared/model/policy.ts'
-import { capabilitiesOn, noAccess, permits } from '../../../shared/policies/access.ts'
+import { capabilitiesOnPath, noAccessAcl, permitsRequest } from '../../../shared/policies/access.ts'
 import { access, parameter, type Short } from './support.ts'
 
 const YES = true
@@ -38,7 +38,7 @@ describe('one rule and one path', () => {
     ['+/+/c', 'a/b/c', YES],
     ['a.b', 'aXb', NO],
   ])('the rule %s on %s: %s', (rule, path, allowed) => {
-    expect(permits(access({ [rule]: 'read' }), { path, capability: 'read' })).toBe(allowed)
+    expect(permitsRequest(access({ [rule]: 'read' }), { path, capability: 'read' })).toBe(allowed)
   })
 
   test('a pattern matches the same paths as the equivalent regular expression', () => {
@@ -52,7 +52,7 @@ describe('one rule and one path', () => {
         fc.pre(!rule.startsWith('/'))
         const source = rule.replace(/\*$/, '.*').replace(/(?<=^|\/)\+(?=$|\/)/g, '[^/]+')
         const covered = new RegExp(`^${source}$`).test(wanted)
-        expect(permits(access({ [rule]: 'read' }), { path: wanted, capability: 'read' })).toBe(covered)
+        expect(permitsRequest(access({ [rule]: 'read' }), { path: wanted, capability: 'read' })).toBe(covered)
       }),
       { numRuns: 1000 },
     )
@@ -62,23 +62,23 @@ describe('one rule and one path', () => {
     'the capability %s permits only itself',
     capability => {
       const rights = access({ a: capability })
-      const allowed = capabilities.filter(one => permits(rights, { path: 'a', capability: one }))
+      const allowed = capabilities.filter(one => permitsRequest(rights, { path: 'a', capability: one }))
       expect(allowed).toEqual([capability])
     },
   )
 
   test('deny permits nothing, even next to other capabilities', () => {
     const rights = access({ a: 'read deny sudo' })
-    expect(capabilities.filter(one => permits(rights, { path: 'a', capability: one }))).toEqual([])
-    expect(capabilitiesOn(rights, 'a')).toEqual(['deny'])
+    expect(capabilities.filter(one => permitsRequest(rights, { path: 'a', capability: one }))).toEqual([])
+    expect(capabilitiesOnPath(rights, 'a')).toEqual(['deny'])
   })
 
   test('no rule means no access, and the root policy permits everything', () => {
     const attempt = { path: 'a', capability: 'delete', sudo: true } as const
-    expect(permits(noAccess, attempt)).toBe(false)
-    expect(permits({ root: true, rules: [] }, attempt)).toBe(true)
-    expect(capabilitiesOn(noAccess, 'a')).toEqual(['deny'])
-    expect(capabilitiesOn({ root: true, rules: [] }, 'a')).toEqual(['root'])
+    expect(permitsRequest(noAccessAcl, attempt)).toBe(false)
+    expect(permitsRequest({ root: true, rules: [] }, attempt)).toBe(true)
+    expect(capabilitiesOnPath(noAccessAcl, 'a')).toEqual(['deny'])
+    expect(capabilitiesOnPath({ root: true, rules: [] }, 'a')).toEqual(['root'])
   })
 
   test.each<[rule: string, sudo: boolean, allowed: boolean]>([
@@ -88,7 +88,7 @@ describe('one rule and one path', () => {
     ['update', false, YES],
     ['sudo', false, NO],
   ])('sudo with the capabilities %s, required %s', (rule, sudo, allowed) => {
-    expect(permits(access({ a: rule }), { path: 'a', capability: 'update', sudo })).toBe(allowed)
+    expect(permitsRequest(access({ a: rule }), { path: 'a', capability: 'update', sudo })).toBe(allowed)
   })
 })
 
@@ -105,7 +105,7 @@ describe('several policies', () => {
     ['another path text is another rule', [{ 'a/b': 'read' }, { 'a/*': 'list' }], ['read']],
     ['even a closed path', [{ 'a/b': {} }, { 'a/*': 'list' }], ['deny']],
   ])('%s', (_, policies, expected) => {
-    expect(capabilitiesOn(access(...policies), 'a/b')).toEqual(expected)
+    expect(capabilitiesOnPath(access(...policies), 'a/b')).toEqual(expected)
   })
 
   test('tens of thousands of rules for one path are merged', () => {
@@ -119,8 +119,8 @@ describe('several policies', () => {
     const rights = access(...policies)
     expect(rights.rules).toHaveLength(1)
     const attempt = { path: 'a', capability: 'update', wrapTtl: 1 } as const
-    expect(permits(rights, { ...attempt, parameters: [parameter('p9999', 9999)] })).toBe(true)
-    expect(permits(rights, { ...attempt, parameters: [parameter('p9999', 1)] })).toBe(false)
+    expect(permitsRequest(rights, { ...attempt, parameters: [parameter('p9999', 9999)] })).toBe(true)
+    expect(permitsRequest(rights, { ...attempt, parameters: [parameter('p9999', 1)] })).toBe(false)
   })
 })
 
@@ -144,13 +144,13 @@ describe('priority of patterns', () => {
   ])('on %s, %s wins over %s: %s', (path, winner, loser) => {
     const policies: Short[] = [{ [winner]: 'read' }, { [loser]: 'deny' }]
     for (const order of [policies, policies.toReversed()]) {
-      expect(permits(access(...order), { path, capability: 'read' })).toBe(true)
+      expect(permitsRequest(access(...order), { path, capability: 'read' })).toBe(true)
     }
   })
 
   test('of two otherwise equal patterns the lexicographically greater wins', () => {
     const rights = access({ 'a/+/c/+': 'read', 'a/+/+/d': 'deny' })
-    expect(permits(rights, { path: 'a/b/c/d', capability: 'read' })).toBe(true)
+    expect(permitsRequest(rights, { path: 'a/b/c/d', capability: 'read' })).toBe(true)
   })
 
   test('the order of the rules has no effect', () => {
@@ -164,9 +164,9 @@ describe('priority of patterns', () => {
     const path = fc.constantFrom('a', 'a/b', 'a/b/c', 'a/', 'a/b/', 'x/y/z')
     fc.assert(
       fc.property(some, path, (order, wanted) => {
-        const found = capabilitiesOn(access(...order), wanted)
-        expect(capabilitiesOn(access(...order.toReversed()), wanted)).toEqual(found)
-        expect(capabilitiesOn(access(...order.toSorted()), wanted)).toEqual(found)
+        const found = capabilitiesOnPath(access(...order), wanted)
+        expect(capabilitiesOnPath(access(...order.toReversed()), wanted)).toEqual(found)
+        expect(capabilitiesOnPath(access(...order.toSorted()), wanted)).toEqual(found)
       }),
     )
   })
@@ -192,8 +192,8 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
     ]) {
       const rights = access(...order)
       for (const capability of ['read', 'list'] as const)
-        expect(permits(rights, { path, capability })).toBe(!denied)
-      expect(capabilitiesOn(rights, path).includes('deny')).toBe(denied)
+        expect(permitsRequest(rights, { path, capability })).toBe(!denied)
+      expect(capabilitiesOnPath(rights, path).includes('deny')).toBe(denied)
     }
   })
 
@@ -206,13 +206,13 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
     [{ 'secret/EXAMPLE': 'read', 'secret/example': 'deny' }, 'secret/EXAMPLE', NO],
     [{ 'Secret/*': 'read', 'secret/*': 'deny' }, 'Secret/a', NO],
   ])('the rules %j on %s: %s', (rules, path, allowed) => {
-    expect(permits(access(rules), { path, capability: 'read' })).toBe(allowed)
+    expect(permitsRequest(access(rules), { path, capability: 'read' })).toBe(allowed)
   })
 
   test('permissions are case-sensitive', () => {
     const rights = access({ 'secret/example': 'read', 'other/*': 'deny' })
-    expect(permits(rights, { path: 'secret/EXAMPLE', capability: 'read' })).toBe(false)
-    expect(permits(rights, { path: 'secret/example', capability: 'read' })).toBe(true)
+    expect(permitsRequest(rights, { path: 'secret/EXAMPLE', capability: 'read' })).toBe(false)
+    expect(permitsRequest(rights, { path: 'secret/example', capability: 'read' })).toBe(true)
   })
 
   test.each<[Short, string]>([
@@ -221,8 +221,8 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
     [{ 'a/B*': 'deny', 'a/B/': 'list', 'a/+': 'deny' }, 'a/B*'],
   ])('a listing denied by %j stays denied with further deny rules: %s', (rules, more) => {
     const listing = { path: 'a/B', capability: 'list' } as const
-    expect(permits(access(rules), listing)).toBe(false)
-    expect(permits(access({ ...rules, [more]: 'deny' }), listing)).toBe(false)
+    expect(permitsRequest(access(rules), listing)).toBe(false)
+    expect(permitsRequest(access({ ...rules, [more]: 'deny' }), listing)).toBe(false)
   })
 
   test('ignoring case never permits more', () => {
@@ -239,8 +239,8 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
         const folded = access(rules)
         const typed = access(Object.fromEntries(Object.entries(rules).filter(([one]) => covers(one, asked))))
         for (const capability of ['read', 'list'] as const)
-          if (permits(folded, { path: asked, capability }))
-            expect(permits(typed, { path: asked, capability })).toBe(true)
+          if (permitsRequest(folded, { path: asked, capability }))
+            expect(permitsRequest(typed, { path: asked, capability })).toBe(true)
       }),
       { numRuns: 1000 },
     )

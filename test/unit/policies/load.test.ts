@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Capability } from '../../../shared/model/policy.ts'
-import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
-import { compileAccess } from '../../../shared/policies/load.ts'
+import { capabilitiesOnPath, permitsRequest } from '../../../shared/policies/access.ts'
+import { compileAcl } from '../../../shared/policies/load.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 
 const stored = (name: string, text: string): Item<'policy'> => ({
@@ -12,13 +12,13 @@ const stored = (name: string, text: string): Item<'policy'> => ({
 
 describe('built-in policies', () => {
   test('root permits everything', () => {
-    const rights = compileAccess(['root'], [undefined])
+    const rights = compileAcl(['root'], [undefined])
     expect(rights.root).toBe(true)
-    expect(permits(rights, { path: 'sys/auth/x', capability: 'delete', sudo: true })).toBe(true)
+    expect(permitsRequest(rights, { path: 'sys/auth/x', capability: 'delete', sudo: true })).toBe(true)
   })
 
   test('a stored policy named root does not restrict root', () => {
-    expect(compileAccess(['root'], [stored('root', 'path "*" { policy = "deny" }')]).root).toBe(true)
+    expect(compileAcl(['root'], [stored('root', 'path "*" { policy = "deny" }')]).root).toBe(true)
   })
 
   test.each<[path: string, expected: Capability[]]>([
@@ -35,17 +35,17 @@ describe('built-in policies', () => {
     ['auth/cloud/role/dev', ['deny']],
     ['sys/policies/acl/default', ['deny']],
   ])('the default policy on %s: %j', (path, expected) => {
-    expect(capabilitiesOn(compileAccess(['default'], [undefined]), path)).toEqual(expected)
+    expect(capabilitiesOnPath(compileAcl(['default'], [undefined]), path)).toEqual(expected)
   })
 
   test('an administrator may replace the default policy', () => {
-    const rights = compileAccess(['default'], [stored('default', 'path "a" { capabilities = ["read"] }')])
-    expect(capabilitiesOn(rights, 'a')).toEqual(['read'])
-    expect(capabilitiesOn(rights, 'auth/token/lookup-self')).toEqual(['deny'])
+    const rights = compileAcl(['default'], [stored('default', 'path "a" { capabilities = ["read"] }')])
+    expect(capabilitiesOnPath(rights, 'a')).toEqual(['read'])
+    expect(capabilitiesOnPath(rights, 'auth/token/lookup-self')).toEqual(['deny'])
   })
 
   test('without the default policy, lookup-self is denied', () => {
-    expect(capabilitiesOn(compileAccess([], []), 'auth/token/lookup-self')).toEqual(['deny'])
+    expect(capabilitiesOnPath(compileAcl([], []), 'auth/token/lookup-self')).toEqual(['deny'])
   })
 })
 
@@ -56,8 +56,8 @@ describe('policies of a token', () => {
       stored('b', 'path "b" { policy = "read" }'),
       stored('a', 'path "a" { policy = "deny" }'),
     ]
-    const rights = compileAccess(['a', 'b', 'nobody'], items)
-    expect(['a', 'b', 'c'].map(path => capabilitiesOn(rights, path))).toEqual([
+    const rights = compileAcl(['a', 'b', 'nobody'], items)
+    expect(['a', 'b', 'c'].map(path => capabilitiesOnPath(rights, path))).toEqual([
       ['deny'],
       ['list', 'read'],
       ['deny'],
@@ -65,13 +65,13 @@ describe('policies of a token', () => {
   })
 
   test('a policy that the token does not name has no effect', () => {
-    expect(compileAccess(['a'], [stored('b', 'path "b" { policy = "read" }')]).rules).toEqual([])
+    expect(compileAcl(['a'], [stored('b', 'path "b" { policy = "read" }')]).rules).toEqual([])
   })
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
     'the policy name %s is unknown',
     name => {
-      expect(compileAccess([name], [undefined])).toEqual({ root: false, rules: [] })
+      expect(compileAcl([name], [undefined])).toEqual({ root: false, rules: [] })
     },
   )
 
@@ -79,7 +79,7 @@ describe('policies of a token', () => {
     const rulesOf = (...paths: string[]) => {
       const names = paths.map((_, index) => `p${index}`)
       const items = paths.map((path, index) => stored(`p${index}`, `path "${path}" { policy = "read" }`))
-      return compileAccess(names, items).rules
+      return compileAcl(names, items).rules
     }
     const first = rulesOf('u/1', 'u/2')
     expect(rulesOf('u/1', 'u/2')).toBe(first)
@@ -87,13 +87,13 @@ describe('policies of a token', () => {
     expect(rulesOf('u/2').map(rule => rule.path)).toEqual(['u/2'])
     const many = (name: string) =>
       stored('p', Array.from({ length: 8_000 }, (_, index) => `path "${name}/${index}" {}`).join('\n'))
-    for (const name of ['a', 'b', 'c']) expect(compileAccess(['p'], [many(name)]).rules).toHaveLength(8_000)
+    for (const name of ['a', 'b', 'c']) expect(compileAcl(['p'], [many(name)]).rules).toHaveLength(8_000)
     expect(rulesOf('u/1', 'u/2')).toEqual(first)
     expect(rulesOf('u/1', 'u/2')).not.toBe(first)
   })
 
   test('parsed policies are cached up to a limit (CVE-2023-5954)', () => {
-    const policy = (path: string) => compileAccess(['p'], [stored('p', `path "${path}" { policy = "read" }`)])
+    const policy = (path: string) => compileAcl(['p'], [stored('p', `path "${path}" { policy = "read" }`)])
     const parsed = () => policy('x').rules[0]?.capabilities
     const first = parsed()
     expect(first).toBe(parsed())

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { DEFAULT_POLICY } from '../../../shared/policies/builtin.ts'
+import { DEFAULT_POLICY_HCL } from '../../../shared/policies/builtin.ts'
 import {
   deletePolicy,
   listPolicies,
-  listRules,
+  listPolicyRules,
   readPolicy,
-  readRules,
+  readPolicyRules,
   writePolicy,
 } from '../../../shared/policies/manage.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
@@ -62,7 +62,7 @@ describe('writing a policy', () => {
 describe('reading, listing, deleting', () => {
   test.each([
     ['a stored one', 'dev', stored('dev', TEXT), TEXT],
-    ['default as it is built in', 'default', undefined, DEFAULT_POLICY],
+    ['default as it is built in', 'default', undefined, DEFAULT_POLICY_HCL],
     ['default as it was rewritten', 'default', stored('default', TEXT), TEXT],
     ['root, which has no text', 'root', undefined, ''],
   ])('%s is returned', (_, name, subject, text) => {
@@ -70,7 +70,10 @@ describe('reading, listing, deleting', () => {
       kind: 'data',
       data: { name, policy: text },
     })
-    expect(readRules(named(name, { subject })).answer).toEqual({ kind: 'data', data: { name, rules: text } })
+    expect(readPolicyRules(named(name, { subject })).answer).toEqual({
+      kind: 'data',
+      data: { name, rules: text },
+    })
   })
 
   test.each(['nobody', '__proto__', 'constructor'])('the policy %s does not exist', name => {
@@ -82,7 +85,7 @@ describe('reading, listing, deleting', () => {
     const call = callWith({ ports: { store } })
     const keys = ['alpha', 'beta', 'default', 'root']
     expect((await listPolicies(call)).answer).toEqual({ kind: 'keys', keys })
-    expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
+    expect((await listPolicyRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
   })
 
   test.each([
@@ -94,7 +97,7 @@ describe('reading, listing, deleting', () => {
     const { store } = memoryStore(['zeta', 'beta', 'alpha'].map(name => stored(name, TEXT)))
     const call = callWith({ ports: { store }, parameters: given })
     expect((await listPolicies(call)).answer).toEqual({ kind: 'keys', keys })
-    expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
+    expect((await listPolicyRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
   })
 
   test('deleting a missing policy succeeds, and built-in policies cannot be deleted', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isPolicyName, sanitisePolicies, withDefault } from '../../../shared/policies/names.ts'
+import { addDefaultPolicy, isPolicyName, sanitisePolicies } from '../../../shared/policies/names.ts'
 
 describe('normalised policy names', () => {
   test.each<[given: string[], expected: string[]]>([
@@ -32,7 +32,7 @@ describe('normalised policy names', () => {
     [['default'], true, ['default']],
     [['root'], false, ['root']],
   ])('%j with default suppressed %s becomes %j', (given, suppressed, expected) => {
-    expect(withDefault(given, suppressed)).toEqual(expected)
+    expect(addDefaultPolicy(given, suppressed)).toEqual(expected)
   })
 
   test.each(['a', 'a b', 'the team  of two', 'A-b_c.d', 'team/dev', '*', '~!', '__proto__'])(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { capabilities } from '../../../shared/model/policy.ts'
-import { PolicyFault, parsePolicy } from '../../../shared/policies/parse.ts'
+import { PolicySyntaxError, parsePolicy } from '../../../shared/policies/parse.ts'
 
 /** Returns the parsed rules without empty parts. */
 const said = (text: string) =>
@@ -172,7 +172,7 @@ describe('rejected policies', () => {
     ['deep JSON', `{"path": ${'['.repeat(20)}${']'.repeat(20)}}`, 'nested too deeply'],
     ['neither HCL nor JSON', 'hello', 'line 1: expected'],
   ])('%s', (_, text, message) => {
-    expect(() => parsePolicy(text)).toThrow(PolicyFault)
+    expect(() => parsePolicy(text)).toThrow(PolicySyntaxError)
     expect(() => parsePolicy(text)).toThrow(message)
   })
 })
@@ -200,7 +200,7 @@ test('any JSON is parsed or rejected', () => {
       try {
         parsePolicy(JSON.stringify(deep ? { path: { a: given } } : { path: given }))
       } catch (error) {
-        expect(error).toBeInstanceOf(PolicyFault)
+        expect(error).toBeInstanceOf(PolicySyntaxError)
       }
     }),
     { numRuns: 1000 },

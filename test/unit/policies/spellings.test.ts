@@ -6,7 +6,7 @@ import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import { matchEndpoint } from '../../../shared/http/match.ts'
 import type { Acl } from '../../../shared/model/acl.ts'
 import { type Capability, capabilities } from '../../../shared/model/policy.ts'
-import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
+import { capabilitiesOnPath, permitsRequest } from '../../../shared/policies/access.ts'
 import { access, type Short } from './support.ts'
 
 const endpoints = endpointGroups.flatMap(group => group.endpoints)
@@ -57,12 +57,14 @@ describe('a rule applies to every spelling of its path', () => {
     ['auth/m/role/prod', 'auth/m/role/prod/', NO],
   ])('%s on %s: %s', (rule, path, covered) => {
     const rights = access({ [rule]: 'read' })
-    expect(permits(rights, { path, capability: 'read' })).toBe(covered)
-    expect(capabilitiesOn(rights, path)).toEqual(covered ? ['read'] : ['deny'])
+    expect(permitsRequest(rights, { path, capability: 'read' })).toBe(covered)
+    expect(capabilitiesOnPath(rights, path)).toEqual(covered ? ['read'] : ['deny'])
     // deny rules ignore case everywhere
     const denied =
       covered || pathSpellingOf(path).path.toLowerCase() === rule.replace('T*', 'tag').toLowerCase()
-    expect(permits(access({ '*': 'read' }, { [rule]: 'deny' }), { path, capability: 'read' })).toBe(!denied)
+    expect(permitsRequest(access({ '*': 'read' }, { [rule]: 'deny' }), { path, capability: 'read' })).toBe(
+      !denied,
+    )
   })
 
   test.each<[rules: Short[], path: string, expected: Capability[]]>([
@@ -74,13 +76,13 @@ describe('a rule applies to every spelling of its path', () => {
     [[{ 'auth/m/role/PRO*': 'read' }, { 'auth/m/role/pr*': 'deny' }], 'role/prod', ['read']],
   ])('equivalent rules are merged, and deny wins: %j on %s', (rules, path, expected) => {
     for (const order of [rules, rules.toReversed()])
-      expect(capabilitiesOn(access(...order), `auth/m/${path}`)).toEqual(expected)
+      expect(capabilitiesOnPath(access(...order), `auth/m/${path}`)).toEqual(expected)
   })
 
   test('rules with and without the trailing slash of a mount are equal', () => {
     const rights = access({ 'sys/auth/foo/': 'read' }, { 'sys/auth/foo': 'update' })
-    expect(capabilitiesOn(rights, 'sys/auth/foo')).toEqual(['read', 'update'])
-    expect(capabilitiesOn(rights, 'sys/auth/foo/')).toEqual(['read', 'update'])
+    expect(capabilitiesOnPath(rights, 'sys/auth/foo')).toEqual(['read', 'update'])
+    expect(capabilitiesOnPath(rights, 'sys/auth/foo/')).toEqual(['read', 'update'])
   })
 })
 
@@ -231,11 +233,11 @@ describe('random spellings of rules and requests', () => {
         const rights = rightsOf(policy as [string, string[]][])
         const expected = oracle(policy as [string, string[]][], { parts, ...how })
         if (expected[0] === 'deny') denied += 1
-        expect(capabilitiesOn(rights, path)).toEqual(expected)
+        expect(capabilitiesOnPath(rights, path)).toEqual(expected)
         // the path as the router returns it
         const routed = matchEndpoint(everything, 'read', path).path
         for (const word of ['read', 'update', 'delete'] as const)
-          expect(permits(rights, { path: routed, capability: word })).toBe(expected.includes(word))
+          expect(permitsRequest(rights, { path: routed, capability: word })).toBe(expected.includes(word))
       }),
       { numRuns: RUNS },
     )
@@ -267,10 +269,10 @@ describe('random spellings of rules and requests', () => {
           fc.pre(JSON.stringify(a.pathParameters) === JSON.stringify(b.pathParameters))
           const rights = rightsOf(policy as [string, string[]][])
           for (const capability of capabilities)
-            expect(permits(rights, { path: a.path, capability })).toBe(
-              permits(rights, { path: b.path, capability }),
+            expect(permitsRequest(rights, { path: a.path, capability })).toBe(
+              permitsRequest(rights, { path: b.path, capability }),
             )
-          expect(capabilitiesOn(rights, path)).toEqual(capabilitiesOn(rights, other))
+          expect(capabilitiesOnPath(rights, path)).toEqual(capabilitiesOnPath(rights, other))
         },
       ),
       { numRuns: RUNS / 2 },
@@ -298,7 +300,7 @@ describe('the cost of authorising paths', () => {
       ),
     )
   const ask = (rights: Acl, count: number) => {
-    for (let index = 0; index < count; index++) capabilitiesOn(rights, `auth/m${index}/role/r${index}`)
+    for (let index = 0; index < count; index++) capabilitiesOnPath(rights, `auth/m${index}/role/r${index}`)
   }
 
   test('the number of comparisons grows with the paths, not with the rules', () => {

@@ -1,6 +1,6 @@
 import type { Acl } from '../../../shared/model/acl.ts'
-import { uniteRules } from '../../../shared/policies/access.ts'
-import type { Parameter } from '../../../shared/policies/parameters.ts'
+import { unitePolicyRules } from '../../../shared/policies/access.ts'
+import type { RequestParameter } from '../../../shared/policies/parameters.ts'
 import { parsePolicy } from '../../../shared/policies/parse.ts'
 
 /** Short form of rules: capabilities by path, separated by spaces; or a whole body. */
@@ -17,7 +17,7 @@ const textOf = (policy: Short): string =>
   })
 
 /** Builds a parameter that belongs to no field. */
-export const parameter = (name: string, value: unknown): Parameter => ({
+export const parameter = (name: string, value: unknown): RequestParameter => ({
   names: [name],
   value,
   read: raw => raw,
@@ -26,5 +26,5 @@ export const parameter = (name: string, value: unknown): Parameter => ({
 /** Builds the rights of a caller with these policies. */
 export const access = (...policies: Short[]): Acl => ({
   root: false,
-  rules: uniteRules(policies.map(policy => parsePolicy(textOf(policy)))),
+  rules: unitePolicyRules(policies.map(policy => parsePolicy(textOf(policy)))),
 })

@@ -9,10 +9,10 @@ import {
   listDestroyableTerms,
   listDroppableTerms,
 } from '../../../shared/replication/reencryption/decide.ts'
-import type { TermFacts } from '../../../shared/replication/reencryption/facts.ts'
+import type { KeyringTermFacts } from '../../../shared/replication/reencryption/facts.ts'
 import { beginReencryption } from '../../../shared/replication/reencryption/pass.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { TERM_KEPT_MS } from '../../../shared/values/bounds.ts'
+import { UNUSED_TERM_KEPT_MS } from '../../../shared/values/bounds.ts'
 
 const NOW = 1_800_000_000_000
 const EPOCH = '000001.aaaaaaaaaaaa'
@@ -43,18 +43,18 @@ const done: ReencryptionProgress = {
   position: { epoch: EPOCH, seq: 10 },
 }
 
-const LONG_AGO = NOW - TERM_KEPT_MS
+const LONG_AGO = NOW - UNUSED_TERM_KEPT_MS
 
 /** The facts of a primary that may destroy the term `old`. */
-const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
+const facts = (more: Partial<KeyringTermFacts> = {}): KeyringTermFacts => ({
   now: NOW,
-  record: { mode: 'primary', epoch: EPOCH, treeId: 'l', ownTerm: 'new' } as TermFacts['record'],
+  record: { mode: 'primary', epoch: EPOCH, treeId: 'l', ownTerm: 'new' } as KeyringTermFacts['record'],
   keyring: {
     activeTerm: 'new',
     termIds: ['old', 'new'],
     since: NOW - 30_000,
     term: 2,
-  } as unknown as TermFacts['keyring'],
+  } as unknown as KeyringTermFacts['keyring'],
   progress: done,
   terms: [term('old', { unusedSince: LONG_AGO }), term('new')],
   secondaries: [follower({})],
@@ -68,7 +68,7 @@ describe('destroying a term', () => {
   test('is allowed if nothing is encrypted with it, all secondaries have re-encrypted, and 35 days have passed', () =>
     expect(listDestroyableTerms(facts()).map(({ sk }) => sk)).toEqual(['old']))
 
-  test.each<[why: string, more: Partial<TermFacts>]>([
+  test.each<[why: string, more: Partial<KeyringTermFacts>]>([
     [
       'it is the newest term',
       { keyring: keyring({ activeTerm: 'old' }), record: record({ ownTerm: 'old' }) },
@@ -102,7 +102,7 @@ describe('destroying a term', () => {
 
   test('on a cluster without a set waits for no secondary', () => {
     const alone = facts({
-      record: { mode: 'disabled', ownTerm: 'new' } as TermFacts['record'],
+      record: { mode: 'disabled', ownTerm: 'new' } as KeyringTermFacts['record'],
       progress: { ...done, epoch: '' },
       secondaries: [],
     })
@@ -132,7 +132,7 @@ describe('dropping a key', () => {
   test('is due if its term is destroyed and another term encrypts the own keys', () =>
     expect(listDroppableTerms(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
 
-  test.each<[why: string, more: Partial<TermFacts>]>([
+  test.each<[why: string, more: Partial<KeyringTermFacts>]>([
     ['its term is not destroyed', { terms: facts().terms }],
     ['it is the newest term here', { terms: [term('new', { destroyed: 1 })] }],
     ['this cluster no longer holds it', { terms: gone, keyring: keyring({ termIds: ['new'] }) }],
@@ -155,7 +155,7 @@ describe('the re-encryption job', () => {
     expect(isTermWorkDue(facts({ ...rotated, keyring: keyring({ since: NOW - 29_999 }) }))).toBe(false)
   })
 
-  test.each<[when: string, due: boolean, more: Partial<TermFacts>]>([
+  test.each<[when: string, due: boolean, more: Partial<KeyringTermFacts>]>([
     ['a term can be destroyed', true, {}],
     [
       'everything is re-encrypted, and the old term is still kept',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { judgePair, judgeSet, type Situation, situations } from '../../../shared/set/pair.ts'
+import { judgePair, judgeSet, type PairSituation, pairSituations } from '../../../shared/set/pair.ts'
 import { seenAs } from '../../builders/cluster-seen.ts'
 import {
   changing,
@@ -17,7 +17,7 @@ import {
 } from '../../builders/pair-seen.ts'
 
 /** Two clusters, their situation, its severity, and the headline. */
-const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
+const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[] = [
   ['following', east(), west(), 'good', /^east serves, and west is its secondary\.$/],
   ['following', west(), east(), 'good', /^east serves, and west is its secondary\.$/],
   [
@@ -136,7 +136,7 @@ describe('two clusters judged together', () => {
 
   test('every situation has a vector', () => {
     const reached = new Set(vectors.map(([situation]) => situation))
-    expect(situations.filter(one => !reached.has(one))).toEqual([])
+    expect(pairSituations.filter(one => !reached.has(one))).toEqual([])
   })
 
   test('a single cluster is judged alone', async () => {

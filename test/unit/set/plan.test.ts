@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decideNextStep, type Goal, type SetAction, waits } from '../../../shared/set/plan.ts'
+import { decideNextStep, type SetAction, type SetGoal, WAIT_LIMITS_MS } from '../../../shared/set/plan.ts'
 import {
   changing,
   east,
@@ -16,8 +16,11 @@ import {
 } from '../../builders/pair-seen.ts'
 
 /** Returns the next step with east as `from` and west as `to`. */
-const next = async (kind: Goal['kind'], from: Seen, to: Seen, rules: Partial<Goal> = {}) =>
-  decideNextStep({ from: await from, to: await to }, { kind, allowedActions: ACTIONS, waits, ...rules })
+const next = async (kind: SetGoal['kind'], from: Seen, to: Seen, rules: Partial<SetGoal> = {}) =>
+  decideNextStep(
+    { from: await from, to: await to },
+    { kind, allowedActions: ACTIONS, waits: WAIT_LIMITS_MS, ...rules },
+  )
 
 const ACTIONS: readonly SetAction[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
 type Vector = readonly [what: string, from: Seen, to: Seen, expected: object]
@@ -83,7 +86,7 @@ describe('the next step of a switch', () => {
       const { where: _, ...there } = await next('switch', from, to)
       const { where: __, ...back } = decideNextStep(
         { from: await to, to: await from },
-        { kind: 'switchBack', allowedActions: ACTIONS, waits },
+        { kind: 'switchBack', allowedActions: ACTIONS, waits: WAIT_LIMITS_MS },
       )
       const { do: action } = there
       if (action === 'promote' || action === 'follow')
@@ -164,7 +167,7 @@ describe('the next step of a join', () => {
   })
 })
 
-test.each<[SetAction, Goal['kind'], Seen, Seen]>([
+test.each<[SetAction, SetGoal['kind'], Seen, Seen]>([
   ['promote', 'switch', east(), west()],
   ['force', 'takeOver', gone(east()), west()],
   ['follow', 'switch', eastClosed(), westPromoted()],

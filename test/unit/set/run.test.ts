@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { decideNextStep, type Goal, type SetAction, type Side, waits } from '../../../shared/set/plan.ts'
-import { type Program, run, type SetCluster, takeStep } from '../../../shared/set/run.ts'
+import {
+  decideNextStep,
+  type PairSide,
+  type SetAction,
+  type SetGoal,
+  WAIT_LIMITS_MS,
+} from '../../../shared/set/plan.ts'
+import { runUntilGoal, type SetCluster, type SetRunInput, takeSetStep } from '../../../shared/set/run.ts'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 import { closedFormerPrimary, followerOf, primaryOf } from '../../builders/pair-seen.ts'
@@ -26,10 +32,10 @@ interface World {
 }
 
 const statusOf = (status: object, promotions: number) => ({ ...status, ssct_generation_counter: promotions })
-const otherOf = (side: Side): Side => (side === 'from' ? 'to' : 'from')
+const otherOf = (side: PairSide): PairSide => (side === 'from' ? 'to' : 'from')
 
 /** The state change of each request. */
-function applied(world: World, side: Side, path: string): World {
+function applied(world: World, side: PairSide, path: string): World {
   const other = otherOf(side)
   const promotions = world.promotions + 1
   if (path === 'primary/enable') return { ...world, [side]: primaryOf(other) }
@@ -40,7 +46,7 @@ function applied(world: World, side: Side, path: string): World {
   return { ...world, ...left, [side]: primaryOf(other), promotions }
 }
 
-type Ask = (side: Side, path: string) => ReturnType<SetCluster['write']>
+type Ask = (side: PairSide, path: string) => ReturnType<SetCluster['write']>
 
 interface Played {
   asked: string[]
@@ -54,18 +60,18 @@ interface Played {
  */
 function programOf(
   played: Played,
-  goal: Goal,
+  goal: SetGoal,
   killAt = 0,
   behind = false,
-  { asked: changedAsk, ...more }: Partial<Program> & { asked?: (ask: Ask) => Ask } = {},
-): Program {
+  { asked: changedAsk, ...more }: Partial<SetRunInput> & { asked?: (ask: Ask) => Ask } = {},
+): SetRunInput {
   let requests = 0
   let isKilled = false
   const kill = (): never => {
     isKilled = true
     throw new Killed()
   }
-  const seen = async (side: Side): Promise<ObservedCluster> => {
+  const seen = async (side: PairSide): Promise<ObservedCluster> => {
     if (isKilled) kill()
     const status = played.world[side]
     return status ? seenAs(side, statusOf(status, played.world.promotions)) : silent({ name: side })
@@ -80,7 +86,7 @@ function programOf(
     return { data: { token: 't', secondary_public_key: 'k' }, wrap_info: { token: 't' } }
   }
   const ask = changedAsk?.(asWorld) ?? asWorld
-  const clusterOf = (side: Side): SetCluster => ({
+  const clusterOf = (side: PairSide): SetCluster => ({
     observe: () => seen(side),
     write: path => ask(side, path),
   })
@@ -98,10 +104,10 @@ function programOf(
   }
 }
 
-const goalOf = (kind: Goal['kind'], rules: Partial<Goal> = {}): Goal => ({
+const goalOf = (kind: SetGoal['kind'], rules: Partial<SetGoal> = {}): SetGoal => ({
   kind,
   allowedActions: ACTIONS,
-  waits,
+  waits: WAIT_LIMITS_MS,
   ...rules,
 })
 const began = (from: object | undefined, to: object | undefined): Played => ({
@@ -111,7 +117,7 @@ const began = (from: object | undefined, to: object | undefined): Played => ({
 })
 const [primary, follower, inNoSet] = [primaryOf('to'), followerOf('from', 'to'), { mode: 'disabled' }]
 
-const journeys: readonly (readonly [Goal['kind'], object | undefined, object | undefined, string[]])[] = [
+const journeys: readonly (readonly [SetGoal['kind'], object | undefined, object | undefined, string[]])[] = [
   [
     'switch',
     primary,
@@ -148,9 +154,9 @@ const journeys: readonly (readonly [Goal['kind'], object | undefined, object | u
 describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
   test('sends each request once, and none when it is started again', async () => {
     const played = began(from, to)
-    await run(programOf(played, goalOf(kind)))
+    await runUntilGoal(programOf(played, goalOf(kind)))
     expect(played.asked).toEqual(requests)
-    await run(programOf(played, goalOf(kind)))
+    await runUntilGoal(programOf(played, goalOf(kind)))
     expect(played.asked).toEqual(requests)
   })
 
@@ -161,8 +167,8 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
     ]),
   )('that is killed %s resumes from the state of the pair', async (_, killAt, behind) => {
     const played = began(from, to)
-    await expect(run(programOf(played, goalOf(kind), killAt, behind))).rejects.toThrow(Killed)
-    await run(programOf(played, goalOf(kind)))
+    await expect(runUntilGoal(programOf(played, goalOf(kind), killAt, behind))).rejects.toThrow(Killed)
+    await runUntilGoal(programOf(played, goalOf(kind)))
     const count = (path: string) => played.asked.filter(one => one.endsWith(path)).length
     for (const changing of ['secondary/promote', 'secondary/update-primary', 'secondary/enable'])
       expect(count(changing)).toBeLessThanOrEqual(1)
@@ -175,9 +181,9 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
 describe('a run to the goal takeOver', () => {
   test('promotes by force, waits for the other cluster, and makes it follow', async () => {
     const played = began(undefined, follower)
-    await run(programOf(played, goalOf('takeOver')), 'promote')
+    await runUntilGoal(programOf(played, goalOf('takeOver')), 'promote')
     expect(played.asked).toEqual(['to secondary/promote'])
-    const rest = run(
+    const rest = runUntilGoal(
       programOf(played, goalOf('takeOver'), 0, false, {
         clock: {
           now: () => played.now,
@@ -200,40 +206,40 @@ describe('waits of a run', () => {
 
   test('end after the goal’s limit, with the state of the pair', async () => {
     const played = { ...syncing }
-    await expect(run(programOf(played, waiting))).rejects.toMatchObject({
+    await expect(runUntilGoal(programOf(played, waiting))).rejects.toMatchObject({
       exit: 'unwell',
       message: expect.stringContaining('merkle-diff'),
     })
-    expect(played.now).toBe(waits['catching-up'])
+    expect(played.now).toBe(WAIT_LIMITS_MS['catching-up'])
   })
 
   test('are counted from the first observation, across calls that keep the state', async () => {
     const played = { ...syncing, now: 1000 }
     const program = programOf(played, waiting)
-    const first = await takeStep(program, { begun: false }, 'settle')
+    const first = await takeSetStep(program, { begun: false }, 'settle')
     expect(first).toMatchObject({ kind: 'again', state: { begun: true, waiting: { since: 1000 } } })
-    played.now += waits['catching-up']
+    played.now += WAIT_LIMITS_MS['catching-up']
     const { state } = first as { state: { begun: boolean } }
-    await expect(takeStep(program, state, 'settle')).rejects.toMatchObject({ exit: 'unwell' })
+    await expect(takeSetStep(program, state, 'settle')).rejects.toMatchObject({ exit: 'unwell' })
   })
 
   test('do not begin if a cluster is silent at the start; later a silent cluster gets half a minute', async () => {
     const played = began(undefined, follower)
-    await expect(run(programOf(played, waiting))).rejects.toMatchObject({ exit: 'unreachable' })
+    await expect(runUntilGoal(programOf(played, waiting))).rejects.toMatchObject({ exit: 'unreachable' })
     expect(played.now).toBe(0)
     const begun = { begun: true }
-    const round = await takeStep(programOf(played, waiting), begun, 'settle')
+    const round = await takeSetStep(programOf(played, waiting), begun, 'settle')
     expect(round).toMatchObject({ kind: 'again', state: { waiting: { since: 0 } } })
   })
 
   test('end after half a minute of failing readiness checks, without a promotion', async () => {
     const played = began(primary, follower)
     const asked = (): Ask => async () => ({ data: { ...READY, lag: { primary: 'silent' } } })
-    await expect(run(programOf(played, waiting, 0, false, { asked }))).rejects.toMatchObject({
+    await expect(runUntilGoal(programOf(played, waiting, 0, false, { asked }))).rejects.toMatchObject({
       exit: 'refused',
       message: expect.stringContaining('has no contact to its primary'),
     })
-    expect(played.now).toBe(waits.obstacle)
+    expect(played.now).toBe(WAIT_LIMITS_MS.obstacle)
   })
 })
 
@@ -251,7 +257,7 @@ test.each([
         if (one === path) throw new Error('400 it is that already')
         return answer
       }
-    await run(programOf(played, goalOf(kind), 0, false, { asked }))
+    await runUntilGoal(programOf(played, goalOf(kind), 0, false, { asked }))
     expect(played.asked.filter(one => one.endsWith(path))).toHaveLength(1)
   },
 )
@@ -260,7 +266,7 @@ test('a refused request that changed nothing ends the run', async () => {
   const refused = programOf(began(inNoSet, inNoSet), goalOf('join'), 0, false, {
     asked: () => () => Promise.reject(new Error('403 permission denied')),
   })
-  await expect(run(refused)).rejects.toThrow('403 permission denied')
+  await expect(runUntilGoal(refused)).rejects.toThrow('403 permission denied')
 })
 
 test.each([
@@ -270,7 +276,7 @@ test.each([
   const moved = began({ ...primary, primary_cluster_addr: 'https://old' }, inNoSet)
   const program = programOf(moved, goalOf('join'))
   const { from, to } = program.clusters
-  await run({ ...program, clusters: { from: { ...from, address }, to } })
+  await runUntilGoal({ ...program, clusters: { from: { ...from, address }, to } })
   expect(moved.asked).toEqual([...first, 'from primary/secondary-token', 'to secondary/enable'])
 })
 
@@ -279,6 +285,6 @@ test('a step that somebody else did while the program asked is not repeated', as
   const before = async () => {
     played.world = { ...played.world, from: followerOf('to', 'from') }
   }
-  await run(programOf(played, goalOf('switch'), 0, false, { beforeStep: before }))
+  await runUntilGoal(programOf(played, goalOf('switch'), 0, false, { beforeStep: before }))
   expect(played.asked).toEqual([])
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { readStatus } from '../../../shared/set/status.ts'
+import { parseDrStatus } from '../../../shared/set/status.ts'
 
 const read = (data: unknown) => {
-  const found = readStatus(data)
+  const found = parseDrStatus(data)
   if (!found.ok) throw new Error(found.fault)
   return found.value
 }
@@ -31,7 +31,8 @@ describe('reading a status', () => {
 
   test.each([undefined, null, [], 'text', 7, {}, { mode: 7 }, { mode: null }])(
     'only where it has a mode: %j',
-    data => expect(readStatus(data)).toEqual({ ok: false, fault: expect.stringContaining('not a status') }),
+    data =>
+      expect(parseDrStatus(data)).toEqual({ ok: false, fault: expect.stringContaining('not a status') }),
   )
 
   test('keeps an unknown mode, without unknown fields', () => {

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { openBox, sealBox } from '../../../shared/storage/box.ts'
-import { privateKey, rawPublicKey } from '../../../shared/values/raw-keys.ts'
+import { openSealedBox, sealBoxForKey } from '../../../shared/storage/box.ts'
+import { exportRawPublicKey, privateKeyFromSeed } from '../../../shared/values/raw-keys.ts'
 
-const own = privateKey('X25519', randomBytes(32))
+const own = privateKeyFromSeed('X25519', randomBytes(32))
 const place = { purpose: 'keyring', set: 'a set' } as const
-const box = () => sealBox(rawPublicKey(own), place, 'what is inside', randomBytes)
+const box = () => sealBoxForKey(exportRawPublicKey(own), place, 'what is inside', randomBytes)
 
 describe('a box', () => {
   test('opens with the private key of its recipient', () => {
-    expect(openBox(own, place, box())).toBe('what is inside')
+    expect(openSealedBox(own, place, box())).toBe('what is inside')
   })
 
   test('is different each time', () => {
@@ -17,9 +17,9 @@ describe('a box', () => {
   })
 
   test('does not open with another key, purpose or set', () => {
-    expect(openBox(privateKey('X25519', randomBytes(32)), place, box())).toBeUndefined()
-    expect(openBox(own, { ...place, purpose: 'activation token' }, box())).toBeUndefined()
-    expect(openBox(own, { ...place, set: 'another set' }, box())).toBeUndefined()
+    expect(openSealedBox(privateKeyFromSeed('X25519', randomBytes(32)), place, box())).toBeUndefined()
+    expect(openSealedBox(own, { ...place, purpose: 'activation token' }, box())).toBeUndefined()
+    expect(openSealedBox(own, { ...place, set: 'another set' }, box())).toBeUndefined()
   })
 
   test('does not open with a changed bit or a missing byte', () => {
@@ -28,16 +28,19 @@ describe('a box', () => {
       const changed = Buffer.from(bytes)
       // The highest bit of a raw X25519 key has no meaning in its standard, but it is part of the key derivation.
       changed.writeUInt8(bytes.readUInt8(at) ^ (at === 31 ? 0x80 : 1), at)
-      expect(openBox(own, place, changed.toString('base64url')), `byte ${at}`).toBeUndefined()
-      expect(openBox(own, place, bytes.subarray(0, at).toString('base64url')), `${at} bytes`).toBeUndefined()
+      expect(openSealedBox(own, place, changed.toString('base64url')), `byte ${at}`).toBeUndefined()
+      expect(
+        openSealedBox(own, place, bytes.subarray(0, at).toString('base64url')),
+        `${at} bytes`,
+      ).toBeUndefined()
     }
   })
 
   test.each(['', 'x', '!', ' '.repeat(80), 'a.b.c'])('%j is not a box', text => {
-    expect(openBox(own, place, text)).toBeUndefined()
+    expect(openSealedBox(own, place, text)).toBeUndefined()
   })
 
   test('is not sealed to a key with which nothing is secret', () => {
-    expect(() => sealBox(Buffer.alloc(32), place, 'x', randomBytes)).toThrow()
+    expect(() => sealBoxForKey(Buffer.alloc(32), place, 'x', randomBytes)).toThrow()
   })
 })

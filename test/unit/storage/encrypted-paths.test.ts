@@ -3,17 +3,17 @@ import {
   type EncryptedColumn,
   type EncryptedPaths,
   findEncryptedFields,
-  replaceText,
+  replaceEncryptedText,
 } from '../../../shared/storage/encrypted-paths.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 
-const text = (value: string) => value as Encrypted
+const text = (value: string) => value as EncryptedText
 
 interface Nested {
   name: string
-  own?: Encrypted
-  inner?: { deep: { text: Encrypted; number: number }; at?: readonly string[] }
-  list: readonly { one: Encrypted }[]
+  own?: EncryptedText
+  inner?: { deep: { text: EncryptedText; number: number }; at?: readonly string[] }
+  list: readonly { one: EncryptedText }[]
 }
 
 describe('the type of the column', () => {
@@ -43,7 +43,7 @@ describe('texts at paths', () => {
   })
 
   test('are replaced without other changes', () => {
-    expect(replaceText(data, 'inner.deep.text', text('3.z'))).toEqual({
+    expect(replaceEncryptedText(data, 'inner.deep.text', text('3.z'))).toEqual({
       ...data,
       inner: { deep: { text: '3.z', number: 1 } },
     })

@@ -1,23 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  auditHmac,
-  decryptBatch,
+  computeAuditHmac,
+  decryptBatchToken,
   decryptField,
   deriveHmacKey,
   deriveTermKeys,
-  encryptBatch,
+  encryptBatchToken,
   encryptField,
-  NONCE_LENGTH,
+  GCM_NONCE_LENGTH,
   termNumberOf,
 } from '../../../shared/storage/encryption.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 
 const one = deriveTermKeys(1, Buffer.alloc(32, 1))
 const two = deriveTermKeys(2, Buffer.alloc(32, 2))
 const hmacKey = deriveHmacKey(Buffer.alloc(32, 1))
-const nonce = Buffer.alloc(NONCE_LENGTH, 9)
+const nonce = Buffer.alloc(GCM_NONCE_LENGTH, 9)
 const role = key('role', 'auth_1', 'dev')
 const encrypt = (text = 'S3CRET', term = one) => encryptField(term, role, 'hmacKey', text, nonce)
 
@@ -45,9 +45,9 @@ describe('encrypted fields', () => {
     ])
       expect(texts.map(text => decryptField(terms, role, 'hmacKey', text))).toEqual(['here', 'there'])
     expect(() => decryptField([one], role, 'hmacKey', encrypt('there', other))).toThrow('cannot be decrypted')
-    const token = encryptBatch(other, '{}', nonce)
-    expect(decryptBatch([one, other], token)).toEqual({ content: '{}', term: other })
-    expect(decryptBatch([one], token)).toBeUndefined()
+    const token = encryptBatchToken(other, '{}', nonce)
+    expect(decryptBatchToken([one, other], token)).toEqual({ content: '{}', term: other })
+    expect(decryptBatchToken([one], token)).toBeUndefined()
   })
 
   test('are decrypted by the term that encrypted them', () => {
@@ -70,14 +70,14 @@ describe('encrypted fields', () => {
     expect(() => decryptField([deriveTermKeys(1, Buffer.alloc(32, 3))], role, 'hmacKey', encrypt())).toThrow()
     expect(() => decryptField([two], role, 'hmacKey', encrypt())).toThrow()
     expect(() =>
-      decryptField([one, two], role, 'hmacKey', encrypt().replace('1.', '2.') as Encrypted),
+      decryptField([one, two], role, 'hmacKey', encrypt().replace('1.', '2.') as EncryptedText),
     ).toThrow()
     expect(() =>
       decryptField(
         [deriveTermKeys(2, Buffer.alloc(32, 1))],
         role,
         'hmacKey',
-        encrypt().replace('1.', '2.') as Encrypted,
+        encrypt().replace('1.', '2.') as EncryptedText,
       ),
     ).toThrow()
   })
@@ -86,7 +86,7 @@ describe('encrypted fields', () => {
     const encrypted = encrypt()
     for (let at = 0; at < encrypted.length; at++) {
       const other = encrypted[at] === 'A' ? 'B' : 'A'
-      const changed = (encrypted.slice(0, at) + other + encrypted.slice(at + 1)) as Encrypted
+      const changed = (encrypted.slice(0, at) + other + encrypted.slice(at + 1)) as EncryptedText
       expect(() => decryptField([one], role, 'hmacKey', changed)).toThrow(
         'an encrypted hmacKey of a role cannot be decrypted',
       )
@@ -94,7 +94,7 @@ describe('encrypted fields', () => {
   })
 
   test.each(['', '.', '1', '1.', '1.AAAA', 'x.AAAA', `1.${'A'.repeat(38)}=`])('%j is not decrypted', text => {
-    expect(() => decryptField([one], role, 'hmacKey', text as Encrypted)).toThrow('cannot be decrypted')
+    expect(() => decryptField([one], role, 'hmacKey', text as EncryptedText)).toThrow('cannot be decrypted')
   })
 })
 
@@ -116,7 +116,7 @@ describe('the term that an encrypted text names', () => {
 
 describe('batch tokens', () => {
   test('are decrypted with the keyring that encrypted them', () => {
-    expect(decryptBatch([two, one], encryptBatch(one, '{"a":1}', nonce))).toEqual({
+    expect(decryptBatchToken([two, one], encryptBatchToken(one, '{"a":1}', nonce))).toEqual({
       content: '{"a":1}',
       term: one,
     })
@@ -126,24 +126,26 @@ describe('batch tokens', () => {
     ['nothing', ''],
     ['something else', '1.AAAA'],
     ['an encrypted field', encrypt()],
-    ['another version', encryptBatch(two, '{}', nonce)],
-    ['a changed one', `${encryptBatch(one, '{}', nonce).slice(0, -1)}A`],
-    ['one with an additional character', `${encryptBatch(one, '{}', nonce)}A`],
-    ['padding', `${encryptBatch(one, '{}', nonce)}=`],
-  ])('%s is not decrypted as a batch token', (_, text) => expect(decryptBatch([one], text)).toBeUndefined())
+    ['another version', encryptBatchToken(two, '{}', nonce)],
+    ['a changed one', `${encryptBatchToken(one, '{}', nonce).slice(0, -1)}A`],
+    ['one with an additional character', `${encryptBatchToken(one, '{}', nonce)}A`],
+    ['padding', `${encryptBatchToken(one, '{}', nonce)}=`],
+  ])('%s is not decrypted as a batch token', (_, text) =>
+    expect(decryptBatchToken([one], text)).toBeUndefined(),
+  )
 
   test('are not decrypted as an encrypted field', () => {
-    const encrypted = encryptBatch(one, 'x', nonce) as Encrypted
+    const encrypted = encryptBatchToken(one, 'x', nonce) as EncryptedText
     expect(() => decryptField([one], role, 'hmacKey', encrypted)).toThrow()
   })
 })
 
 describe('values in the audit log', () => {
   test('have the same HMAC for the same value and key', () => {
-    expect(auditHmac(hmacKey, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
-    expect(auditHmac(hmacKey, 'a')).toBe(auditHmac(deriveHmacKey(Buffer.alloc(32, 1)), 'a'))
-    expect(auditHmac(hmacKey, 'a')).not.toBe(auditHmac(hmacKey, 'b'))
-    expect(auditHmac(hmacKey, 'a')).not.toBe(auditHmac(deriveHmacKey(Buffer.alloc(32, 2)), 'a'))
+    expect(computeAuditHmac(hmacKey, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
+    expect(computeAuditHmac(hmacKey, 'a')).toBe(computeAuditHmac(deriveHmacKey(Buffer.alloc(32, 1)), 'a'))
+    expect(computeAuditHmac(hmacKey, 'a')).not.toBe(computeAuditHmac(hmacKey, 'b'))
+    expect(computeAuditHmac(hmacKey, 'a')).not.toBe(computeAuditHmac(deriveHmacKey(Buffer.alloc(32, 2)), 'a'))
   })
 
   test('keys for different purposes differ, even for the same data key', () => {

@@ -3,7 +3,7 @@ import { buildHeadUpdate, parseJournalHead } from '../../../shared/adapters/aws/
 import { headMoves } from '../../../shared/journal/transitions.ts'
 import { STORED_FORMAT } from '../../../shared/storage/format.ts'
 import { type Kind, key } from '../../../shared/storage/kinds.ts'
-import { fromStored, type StoredItem, toStored } from '../../../shared/storage/requests.ts'
+import { fromStoredItem, type StoredItem, toStoredItem } from '../../../shared/storage/requests.ts'
 import { headIn } from '../../builders/head-moves.ts'
 
 const others: [format: number | undefined, named: string][] = [
@@ -19,24 +19,24 @@ const refusal = (what: string, named: string) =>
   })
 
 describe('a cluster record', () => {
-  const stored = toStored(
+  const stored = toStoredItem(
     { key: key('cluster'), data: { id: 'c', keyringEdition: 1 } as never, times: {} },
     'r',
   )
 
   test('is stored with the format of this version, and read without it', () => {
     expect(stored.format).toBe(STORED_FORMAT)
-    expect(fromStored('cluster', stored, 0)?.data).toEqual({ id: 'c', keyringEdition: 1 })
+    expect(fromStoredItem('cluster', stored, 0)?.data).toEqual({ id: 'c', keyringEdition: 1 })
   })
 
   test.each(others)('of format %s is refused by name', (format, named) => {
     const { format: _, ...rest } = stored
     const other: StoredItem = { ...rest, ...(format === undefined ? {} : { format }) }
-    expect(() => fromStored('cluster', other, 0)).toThrow(refusal('cluster record', named))
+    expect(() => fromStoredItem('cluster', other, 0)).toThrow(refusal('cluster record', named))
   })
 
   test('is the only item with a format', () => {
-    const policy = toStored({ key: key('policy', 'p'), data: { text: '' }, times: {} }, 'r')
+    const policy = toStoredItem({ key: key('policy', 'p'), data: { text: '' }, times: {} }, 'r')
     expect(policy).not.toHaveProperty('format')
   })
 })
@@ -55,7 +55,7 @@ describe('an attribute that this version relies on', () => {
 
   test.each(rows)('is named when a %s (%j) lacks it: %s', (kind, data, missing) => {
     const stored = { kind, pk: 'p', sk: 's', rev: 'r', data, format: STORED_FORMAT }
-    expect(() => fromStored(kind, stored, 0)).toThrow(
+    expect(() => fromStoredItem(kind, stored, 0)).toThrow(
       expect.objectContaining({
         code: 'unknown_format',
         message: `the stored ${kind} has no ${missing}, and this version relies on it; deploy the version that stored it; nothing has been changed`,

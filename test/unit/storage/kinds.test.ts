@@ -1,15 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { listEncryptedKinds, renewableKeys } from '../../../shared/storage/encrypted-kinds.ts'
+import { listEncryptedKinds, renewableItemKeys } from '../../../shared/storage/encrypted-kinds.ts'
 import type { ReencryptionRule } from '../../../shared/storage/encrypted-paths.ts'
-import { type Kind, key, kinds, type Partitions, partitions, specOf } from '../../../shared/storage/kinds.ts'
+import {
+  type ItemPartitions,
+  itemKindSpec,
+  itemKinds,
+  itemPartitions,
+  type Kind,
+  key,
+} from '../../../shared/storage/kinds.ts'
 import { keyOfKind } from '../../support/tables/items.ts'
 
-const anyPartitions = partitions as unknown as (kind: Kind, ...owner: string[]) => Partitions
+const anyPartitions = itemPartitions as unknown as (kind: Kind, ...owner: string[]) => ItemPartitions
 
 /** One key of each kind, with an owner and a name if the kind has them. */
-const samples = (Object.keys(kinds) as Kind[]).map(kind => {
-  const { pk, sk } = specOf(kind)
+const samples = (Object.keys(itemKinds) as Kind[]).map(kind => {
+  const { pk, sk } = itemKindSpec(kind)
   const parts = [...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : [])]
   return [kind, parts, keyOfKind(kind, ...parts)] as const
 })
@@ -30,17 +37,17 @@ describe('keys of items', () => {
   )
 
   test('no two kinds share a key', () => {
-    const places = samples.map(([kind, , { pk, sk }]) => `${specOf(kind).table} ${pk} ${sk}`)
+    const places = samples.map(([kind, , { pk, sk }]) => `${itemKindSpec(kind).table} ${pk} ${sk}`)
     expect(new Set(places).size).toBe(places.length)
   })
 
   test.each(samples)('a %s is in the listed partitions of its kind', (kind, parts, { pk }) => {
-    const owner = typeof specOf(kind).pk === 'string' ? [] : parts.slice(0, 1)
+    const owner = typeof itemKindSpec(kind).pk === 'string' ? [] : parts.slice(0, 1)
     expect(anyPartitions(kind, ...owner).pks).toContain(pk)
   })
 
   test('spread kinds have sixteen partitions, chosen by name', () => {
-    const { pks } = partitions('access', 'auth_1')
+    const { pks } = itemPartitions('access', 'auth_1')
     expect(pks).toHaveLength(16)
     expect(key('access', 'auth_1', 'i-1')).toEqual(key('access', 'auth_1', 'i-1'))
     fc.assert(fc.property(fc.string(), name => pks.includes(key('access', 'auth_1', name).pk)))
@@ -49,13 +56,13 @@ describe('keys of items', () => {
   })
 
   test('kinds in an owner’s collection name the owner with which they are removed', () => {
-    const owned = samples.map(([kind]) => kind).filter(kind => typeof specOf(kind).pk !== 'string')
-    expect(owned.filter(kind => specOf(kind).goesWith === undefined)).toEqual([])
+    const owned = samples.map(([kind]) => kind).filter(kind => typeof itemKindSpec(kind).pk !== 'string')
+    expect(owned.filter(kind => itemKindSpec(kind).goesWith === undefined)).toEqual([])
   })
 
   test('keys of different owners differ', () => {
     for (const [kind, parts, place] of samples) {
-      if (typeof specOf(kind).pk === 'string') continue
+      if (typeof itemKindSpec(kind).pk === 'string') continue
       const other = keyOfKind(kind, 'another', ...parts.slice(1))
       expect(other.pk).not.toBe(place.pk)
     }
@@ -63,7 +70,8 @@ describe('keys of items', () => {
 })
 
 describe('columns of the table of kinds', () => {
-  const rowsWith = (wanted: (kind: Kind) => boolean) => (Object.keys(kinds) as Kind[]).filter(wanted).sort()
+  const rowsWith = (wanted: (kind: Kind) => boolean) =>
+    (Object.keys(itemKinds) as Kind[]).filter(wanted).sort()
 
   // The compiler checks that every encrypted field has a row, and every row a field: `EncryptedColumn`.
   test('every encrypted field has its rule for re-encryption', () => {
@@ -92,12 +100,12 @@ describe('columns of the table of kinds', () => {
   })
 
   test('renewable keys have one place, in the cluster table', () => {
-    expect(renewableKeys).toEqual([key('token-key'), key('pending-key')])
-    for (const { kind } of renewableKeys) expect(specOf(kind).table).toBe('cluster')
+    expect(renewableItemKeys).toEqual([key('token-key'), key('pending-key')])
+    for (const { kind } of renewableItemKeys) expect(itemKindSpec(kind).table).toBe('cluster')
   })
 
   test('tokens, attempts and resolved principals expire; entries of lists are swept', () => {
-    expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual([
+    expect(rowsWith(kind => itemKindSpec(kind).expiry === 'dies')).toEqual([
       'ceremony',
       'rekey',
       'resolved-principals',
@@ -105,11 +113,11 @@ describe('columns of the table of kinds', () => {
       'watcher',
       'wrapped',
     ])
-    expect(rowsWith(kind => specOf(kind).expiry === 'swept')).toEqual(['access', 'deny'])
+    expect(rowsWith(kind => itemKindSpec(kind).expiry === 'swept')).toEqual(['access', 'deny'])
   })
 
   test('kinds that are never copied are alone in the ceremony table', () => {
-    expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual([
+    expect(rowsWith(kind => itemKindSpec(kind).table === 'ceremony')).toEqual([
       'ceremony',
       'operation-token',
       'rekey',
@@ -118,7 +126,7 @@ describe('columns of the table of kinds', () => {
   })
 
   test('kinds that never leave the cluster are in the cluster table', () => {
-    expect(rowsWith(kind => specOf(kind).table === 'cluster')).toEqual(
+    expect(rowsWith(kind => itemKindSpec(kind).table === 'cluster')).toEqual(
       expect.arrayContaining(['cluster', 'keyring', 'tidy-run', 'resolved-principals']),
     )
     for (const kind of [
@@ -133,6 +141,6 @@ describe('columns of the table of kinds', () => {
       // It shows which key may be unknown to AWS; without it, a promoted cluster could not finish a rotation.
       'rotation',
     ] as const)
-      expect(specOf(kind).table).toBe('data')
+      expect(itemKindSpec(kind).table).toBe('data')
   })
 })

@@ -2,19 +2,25 @@ import { describe, expect, test } from 'vitest'
 import { toTransactItem } from '../../../shared/adapters/aws/storage/plain-commit.ts'
 import {
   type Change,
-  countDown,
-  create,
-  remove,
-  removeIfUnchanged,
-  replace,
+  createItem,
+  removeItem,
+  removeItemIfUnchanged,
+  replaceItem,
+  setItemCounter,
 } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { fromStored, isKey, isStorable, type StoredItem, toWrite } from '../../../shared/storage/requests.ts'
+import {
+  fromStoredItem,
+  isStorableWrite,
+  isValidItemKey,
+  type StoredItem,
+  toItemWrite,
+} from '../../../shared/storage/requests.ts'
 import { token } from '../tokens/support.ts'
 
 const tables = { data: 'the-data', cluster: 'the-cluster' }
 const NOW = 1_800_000_000
-const toItem = (change: Change) => toWrite(change, 'rev-2', tables, NOW)
+const toItem = (change: Change) => toItemWrite(change, 'rev-2', tables, NOW)
 const written = (change: Change) => toTransactItem(toItem(change))
 const policy: Item<'policy'> = { ...key('policy', 'dev'), rev: 'rev-1', data: { text: '#' } }
 const place = key('token', 'acc')
@@ -24,28 +30,28 @@ describe('changes and their expectations', () => {
   test.each<[name: string, change: Change, expected: object]>([
     [
       'a creation: nothing',
-      create(policy, policy.data),
+      createItem(policy, policy.data),
       { kind: 'put', key: policy, data: { text: '#' }, expected: 'absent', times: {} },
     ],
     [
       'a replacement: what was read',
-      replace(policy, policy, policy.data),
+      replaceItem(policy, policy, policy.data),
       { kind: 'put', key: policy, data: { text: '#' }, expected: { rev: 'rev-1' }, times: {} },
     ],
     [
       'a replacement of what was not there: nothing',
-      replace(policy, undefined, policy.data),
+      replaceItem(policy, undefined, policy.data),
       { kind: 'put', key: policy, data: { text: '#' }, expected: 'absent', times: {} },
     ],
-    ['a deletion: whatever is there', remove(policy), { kind: 'delete', key: policy, expected: 'any' }],
+    ['a deletion: whatever is there', removeItem(policy), { kind: 'delete', key: policy, expected: 'any' }],
     [
       'a deletion of what was read',
-      removeIfUnchanged(policy),
+      removeItemIfUnchanged(policy),
       { kind: 'delete', key: policy, expected: { rev: 'rev-1' } },
     ],
     [
       'times',
-      create(place, token(), { expires: 1, due: 2, ttl: 3 }),
+      createItem(place, token(), { expires: 1, due: 2, ttl: 3 }),
       { kind: 'put', key: place, data: token(), expected: 'absent', times: { expires: 1, due: 2, ttl: 3 } },
     ],
   ])('%s', (_, change, expected) => expect(change).toEqual(expected))
@@ -55,7 +61,7 @@ describe('the DynamoDB write of a change', () => {
   test.each<[name: string, change: Change, write: object]>([
     [
       'a creation',
-      create(policy, policy.data),
+      createItem(policy, policy.data),
       {
         Put: {
           TableName: 'the-data',
@@ -66,7 +72,7 @@ describe('the DynamoDB write of a change', () => {
     ],
     [
       'a replacement',
-      replace(policy, policy, policy.data),
+      replaceItem(policy, policy, policy.data),
       {
         Put: {
           TableName: 'the-data',
@@ -76,15 +82,19 @@ describe('the DynamoDB write of a change', () => {
         },
       },
     ],
-    ['a deletion', remove(policy), { Delete: { TableName: 'the-data', Key: { pk: 'policy', sk: 'dev' } } }],
+    [
+      'a deletion',
+      removeItem(policy),
+      { Delete: { TableName: 'the-data', Key: { pk: 'policy', sk: 'dev' } } },
+    ],
     [
       'a deletion in the other table',
-      remove(key('tidy-run', 'm', 'x')),
+      removeItem(key('tidy-run', 'm', 'x')),
       { Delete: { TableName: 'the-cluster', Key: { pk: 'm#tidy', sk: 'x' } } },
     ],
     [
       'a creation where something may have died',
-      create(place, token(), { expires: NOW + 60 }),
+      createItem(place, token(), { expires: NOW + 60 }),
       {
         Put: {
           TableName: 'the-data',
@@ -104,7 +114,7 @@ describe('the DynamoDB write of a change', () => {
     ],
     [
       'a count: nothing but the counter and the revision',
-      countDown({ ...place, rev: 'rev-1', data: token({ numUses: 3 }), expires: NOW + 9 }, 2),
+      setItemCounter({ ...place, rev: 'rev-1', data: token({ numUses: 3 }), expires: NOW + 9 }, 2),
       {
         Update: {
           TableName: 'the-data',
@@ -118,10 +128,10 @@ describe('the DynamoDB write of a change', () => {
   ])('%s', (_, change, write) => expect(written(change)).toEqual(write))
 
   test('a given time to live overrides the one from the expiry', () => {
-    expect(written(create(place, token(), { expires: 5, ttl: 7, due: 6 }))).toMatchObject({
+    expect(written(createItem(place, token(), { expires: 5, ttl: 7, due: 6 }))).toMatchObject({
       Put: { Item: { expires: 5, ttl: 7, due: 6 } },
     })
-    expect(written(create(policy, policy.data))).not.toHaveProperty('Put.Item.ttl')
+    expect(written(createItem(policy, policy.data))).not.toHaveProperty('Put.Item.ttl')
   })
 })
 
@@ -135,12 +145,12 @@ describe('items as they are read', () => {
     ['that has expired', { expires: NOW - 1 }, false],
     ['of another kind', { kind: 'wrapped' }, false],
   ])('an item %s is read: %s', (_, parts, found) => {
-    expect(fromStored('token', { ...item, ...parts }, NOW) !== undefined).toBe(found)
+    expect(fromStoredItem('token', { ...item, ...parts }, NOW) !== undefined).toBe(found)
   })
 
   test('a swept item is read until it is removed', () => {
     const entry = { ...item, kind: 'deny', expires: NOW - 1 } as const
-    expect(fromStored('deny', entry, NOW)).toMatchObject({ kind: 'deny', expires: NOW - 1 })
+    expect(fromStoredItem('deny', entry, NOW)).toMatchObject({ kind: 'deny', expires: NOW - 1 })
   })
 
   test.each([
@@ -151,18 +161,18 @@ describe('items as they are read', () => {
     [{ data: token({ numUses: 5 }), uses: 4 }, 4],
   ])('the counter of %j is %i', (parts, left) => {
     const stored = { ...item, data: rest, ...parts }
-    expect(fromStored('token', stored, NOW)?.data).toEqual(token({ numUses: left }))
+    expect(fromStoredItem('token', stored, NOW)?.data).toEqual(token({ numUses: left }))
   })
 
   test('a counter is stored outside the data, and read back into it', () => {
-    const write = written(create(place, token({ numUses: 7 })))
+    const write = written(createItem(place, token({ numUses: 7 })))
     expect(write).toMatchObject({ Put: { Item: { data: rest, uses: 7 } } })
     const { Item } = write.Put as unknown as { Item: StoredItem }
-    expect(fromStored('token', Item, NOW)?.data).toEqual(token({ numUses: 7 }))
+    expect(fromStoredItem('token', Item, NOW)?.data).toEqual(token({ numUses: 7 }))
   })
 
   test('only known attributes are read', () => {
-    expect(fromStored('token', { ...item, expires: NOW + 1, due: 3 }, NOW)).toEqual({
+    expect(fromStoredItem('token', { ...item, expires: NOW + 1, due: 3 }, NOW)).toEqual({
       kind: 'token',
       pk: 'token#acc',
       sk: 'token',
@@ -170,16 +180,16 @@ describe('items as they are read', () => {
       data: token(),
       expires: NOW + 1,
     })
-    expect(fromStored('token', undefined, NOW)).toBeUndefined()
+    expect(fromStoredItem('token', undefined, NOW)).toBeUndefined()
   })
 })
 
 test('kinds that every request reads are stored as JSON text, and read back unchanged', () => {
   const table = { mounts: [], removing: [] }
-  const write = written(create(key('mounts'), table))
+  const write = written(createItem(key('mounts'), table))
   expect(write).toMatchObject({ Put: { Item: { data: '{"mounts":[],"removing":[]}' } } })
   const { Item } = write.Put as unknown as { Item: StoredItem }
-  expect(fromStored('mounts', Item, NOW)?.data).toEqual(table)
+  expect(fromStoredItem('mounts', Item, NOW)?.data).toEqual(table)
 })
 
 describe('limits of DynamoDB', () => {
@@ -191,14 +201,16 @@ describe('limits of DynamoDB', () => {
     [{ pk: 'p', sk: 'é'.repeat(513) }, false],
     [{ pk: '', sk: 's' }, false],
     [{ pk: 'p', sk: '' }, false],
-  ])('isKey accepts 1 to 2048 and 1 to 1024 bytes (%#): $1', (place, fits) => expect(isKey(place)).toBe(fits))
+  ])('isKey accepts 1 to 2048 and 1 to 1024 bytes (%#): $1', (place, fits) =>
+    expect(isValidItemKey(place)).toBe(fits),
+  )
 
   test('an item of more than 400 kB is not storable, but may be deleted', () => {
-    const text = (length: number) => create(policy, { text: 'x'.repeat(length) })
-    expect(isStorable(toItem(text(390_000)))).toBe(true)
-    expect(isStorable(toItem(text(400_000)))).toBe(false)
-    expect(isStorable(toItem(remove(key('policy', 'x'.repeat(1025)))))).toBe(false)
-    expect(isStorable(toItem(remove(key('policy', ''))))).toBe(false)
-    expect(isStorable(toItem(remove(policy)))).toBe(true)
+    const text = (length: number) => createItem(policy, { text: 'x'.repeat(length) })
+    expect(isStorableWrite(toItem(text(390_000)))).toBe(true)
+    expect(isStorableWrite(toItem(text(400_000)))).toBe(false)
+    expect(isStorableWrite(toItem(removeItem(key('policy', 'x'.repeat(1025)))))).toBe(false)
+    expect(isStorableWrite(toItem(removeItem(key('policy', ''))))).toBe(false)
+    expect(isStorableWrite(toItem(removeItem(policy)))).toBe(true)
   })
 })

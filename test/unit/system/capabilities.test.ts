@@ -3,9 +3,9 @@ import type { CallOutcome } from '../../../shared/api/call.ts'
 import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
-  capabilitiesOfAccessor,
-  capabilitiesOfToken,
-  capabilitiesSelf,
+  showAccessorCapabilities,
+  showOwnCapabilities,
+  showTokenCapabilities,
 } from '../../../shared/system/capabilities.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith, dataIn } from '../../support/requests/call.ts'
@@ -16,7 +16,7 @@ import { clearCipher, NOW, token } from '../tokens/support.ts'
 describe('sys/capabilities-self', () => {
   const rights = access({ 'a/*': 'read list', b: 'deny' })
   const asked = (given: object) =>
-    capabilitiesSelf(callWith({ parameters: given, caller: { rights } })).answer
+    showOwnCapabilities(callWith({ parameters: given, caller: { rights } })).answer
 
   test('one path is returned under its name and as capabilities', () => {
     const data = { 'a/x': ['list', 'read'], capabilities: ['list', 'read'] }
@@ -85,11 +85,11 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
       now: NOW,
     })
   const both = (items: Item[]): [name: string, found: () => Promise<CallOutcome>][] => [
-    ['token', async () => capabilitiesOfToken(calling(items, { token: 'hvs.other' }))],
+    ['token', async () => showTokenCapabilities(calling(items, { token: 'hvs.other' }))],
     [
       'accessor',
       async () =>
-        capabilitiesOfAccessor(calling(items, { accessor: accessorOfHash(tokenHashOf('hvs.other')) })),
+        showAccessorCapabilities(calling(items, { accessor: accessorOfHash(tokenHashOf('hvs.other')) })),
     ],
   ]
   const told = async (found: () => Promise<CallOutcome>) => dataIn<{ a: string[] }>(await found()).a
@@ -119,7 +119,7 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
   })
 
   test("the caller's own token is not looked up, because its last use may have deleted it", async () => {
-    expect(await told(async () => capabilitiesOfToken(calling([], { token: 'hvs.mine' })))).toEqual([
+    expect(await told(async () => showTokenCapabilities(calling([], { token: 'hvs.mine' })))).toEqual([
       'delete',
     ])
   })

@@ -3,7 +3,13 @@ import { ApiError } from '../../../shared/api/errors.ts'
 import { readParameterFields } from '../../../shared/api/fields.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { health, healthFields, initStatus, readLeader, sealStatus } from '../../../shared/system/health.ts'
+import {
+  healthFields,
+  readLeader,
+  showHealth,
+  showInitStatus,
+  showSealStatus,
+} from '../../../shared/system/health.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -54,7 +60,7 @@ const shown = async (
   given: object = {},
   head: object = { mode: 'writing' },
 ) => {
-  const { answer } = await health(callIn(mode, given, head))
+  const { answer } = await showHealth(callIn(mode, given, head))
   if (answer.kind !== 'plain') throw new Error('health is plain')
   return answer
 }
@@ -160,7 +166,7 @@ describe('health with healthChecksKeyring', () => {
         },
       })
       Object.assign(call.ports.deployment, { healthChecksKeyring: checks })
-      const { answer } = await health(call)
+      const { answer } = await showHealth(call)
       return answer.kind === 'plain' ? [answer.status, answer.body['sealed']] : []
     }
     return { at, kms, asked, told }
@@ -206,7 +212,7 @@ describe('health with healthChecksKeyring', () => {
 describe('the replication fields of health', () => {
   const contact = { roundTripMs: 12, skewMs: -300, canaryAt: NOW - 2000 }
   const bodyOf = async (mode: ClusterMode) => {
-    const { answer } = await health(callIn(mode, {}, { last: 7 }, contact))
+    const { answer } = await showHealth(callIn(mode, {}, { last: 7 }, contact))
     return answer.kind === 'plain' ? answer.body : {}
   }
 
@@ -226,7 +232,7 @@ describe('the replication fields of health', () => {
 
   test('the canary age is that of the newest received entry', async () => {
     const head = { mode: 'applying', last: 9, stagedAt: NOW - 800 }
-    const { answer } = await health(callIn('secondary', {}, head, contact))
+    const { answer } = await showHealth(callIn('secondary', {}, head, contact))
     expect(answer).toMatchObject({ body: { replication_primary_canary_age_ms: 500 } })
   })
 
@@ -238,12 +244,12 @@ describe('the replication fields of health', () => {
 test('without a licence the licence field is omitted', async () => {
   const call = callIn('primary')
   Object.assign(call.ports.deployment, { license: { text: '', publicKey: '' } })
-  expect((await health(call)).answer).not.toHaveProperty('body.license')
+  expect((await showHealth(call)).answer).not.toHaveProperty('body.license')
 })
 
 describe('sys/seal-status, sys/leader, sys/init', () => {
   test('an initialised cluster is never sealed', async () => {
-    expect((await sealStatus(callIn('primary'))).answer).toMatchObject({
+    expect((await showSealStatus(callIn('primary'))).answer).toMatchObject({
       status: 200,
       body: {
         type: 'awskms',
@@ -261,7 +267,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
   })
 
   test('an uninitialised cluster is sealed and has neither name nor shares', async () => {
-    const { answer } = await sealStatus(callIn(undefined))
+    const { answer } = await showSealStatus(callIn(undefined))
     expect(answer).toMatchObject({ status: 200, body: { initialized: false, sealed: true, t: 0, n: 0 } })
     expect(answer).not.toHaveProperty('body.cluster_name')
   })
@@ -302,7 +308,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
   })
 
   test('sys/init returns whether the cluster is initialised', () => {
-    expect(initStatus(callIn(undefined)).answer).toMatchObject({ body: { initialized: false } })
-    expect(initStatus(callIn('secondary')).answer).toMatchObject({ body: { initialized: true } })
+    expect(showInitStatus(callIn(undefined)).answer).toMatchObject({ body: { initialized: false } })
+    expect(showInitStatus(callIn('secondary')).answer).toMatchObject({ body: { initialized: true } })
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { watchLicence } from '../../../shared/system/license-status.ts'
-import type { Measures } from '../../../shared/watching/metrics.ts'
+import { logLicenceExpiry } from '../../../shared/system/license-status.ts'
+import type { MetricMeasures } from '../../../shared/watching/metrics.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { portsWith } from '../../builders/ports.ts'
 
@@ -17,10 +17,10 @@ test.each([
   'the remaining days of a licence valid for %s are logged each hour, with or without a warning',
   (_, days, expected) => {
     const lines: unknown[] = []
-    const write = (level: string) => (_message: string, fields: object, measures: Measures) =>
+    const write = (level: string) => (_message: string, fields: object, measures: MetricMeasures) =>
       void lines.push([level, measures.LicenceDays, fields])
     const text = licenceText(privateKey, { exp: NOW + days * DAY })
-    watchLicence(
+    logLicenceExpiry(
       portsWith({
         deployment: { license: { text, publicKey } },
         clock: { now: () => NOW * 1000 },
@@ -33,5 +33,5 @@ test.each([
 
 test('nothing is logged without a licence', () => {
   const log = { warn: () => expect.unreachable(), info: () => expect.unreachable() }
-  watchLicence(portsWith({ deployment: { license: { text: '', publicKey: '' } }, log }))
+  logLicenceExpiry(portsWith({ deployment: { license: { text: '', publicKey: '' } }, log }))
 })

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { KeyringTerm } from '../../../shared/model/term.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
-import { readBatch } from '../../../shared/tokens/batch.ts'
-import { privateKey, rawPublicKey } from '../../../shared/values/raw-keys.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import { signBatchToken, splitSignedBatchToken } from '../../../shared/storage/signed-batch.ts'
+import { readBatchToken } from '../../../shared/tokens/batch.ts'
+import { exportRawPublicKey, privateKeyFromSeed } from '../../../shared/values/raw-keys.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 import { NOW, token } from './support.ts'
 
-const [primary, former, thief] = [0, 1, 2].map(() => privateKey('Ed25519', randomBytes(32)))
+const [primary, former, thief] = [0, 1, 2].map(() => privateKeyFromSeed('Ed25519', randomBytes(32)))
 const signerOf = (one: typeof primary) => ({
   cluster: 'c',
-  key: rawPublicKey(one as never).toString('base64'),
+  key: exportRawPublicKey(one as never).toString('base64'),
 })
 const batch = token({ type: 'batch', hash: '' })
 const content = JSON.stringify(batch)
@@ -19,16 +19,16 @@ const content = JSON.stringify(batch)
 const term = (parts: Partial<KeyringTerm>): Item<'term'> => ({
   ...key('term', 'identity'),
   rev: 'r',
-  data: { number: 2, since: 0, probe: '2.x' as Encrypted, signers: [], ...parts },
+  data: { number: 2, since: 0, probe: '2.x' as EncryptedText, signers: [], ...parts },
 })
 const signedBy = (one: typeof primary, text = content) => {
-  const parts = splitBatch(signBatch(one as never, text))
+  const parts = splitSignedBatchToken(signBatchToken(one as never, text))
   return { term: 'identity', ...(parts ?? expect.unreachable()) }
 }
 const signers = [signerOf(former), signerOf(primary)]
 
 describe('reading a batch token that the keyring decrypts', () => {
-  test.each<[what: string, fault: string | undefined, ...given: Parameters<typeof readBatch>]>([
+  test.each<[what: string, fault: string | undefined, ...given: Parameters<typeof readBatchToken>]>([
     ['signed by the primary', undefined, signedBy(primary), term({ signers })],
     ['signed by a former primary', undefined, signedBy(former), term({ signers })],
     ['signed by somebody else', 'batch-token-unsigned', signedBy(thief), term({ signers })],
@@ -44,21 +44,23 @@ describe('reading a batch token that the keyring decrypts', () => {
       term({ signers }),
     ],
   ])('%s is read as: %s', (_, fault, ...given) =>
-    expect(readBatch(...given)).toEqual(fault ? { fault } : { token: batch }),
+    expect(readBatchToken(...given)).toEqual(fault ? { fault } : { token: batch }),
   )
 
   test('a batch token whose content does not match its signature is rejected', () => {
     const other = { ...signedBy(primary), content: content.replace('"ttl":', '"ttl":9') }
-    expect(readBatch(other, term({ signers }))).toEqual({ fault: 'batch-token-unsigned' })
+    expect(readBatchToken(other, term({ signers }))).toEqual({ fault: 'batch-token-unsigned' })
   })
 
   test.each(['', '{', 'null', '7', '[]', '{}', '{"type":"batch"}', content.replace('"batch"', '"service"')])(
     'with the content %j is unreadable when it is signed, and unsigned when it is not',
     odd => {
-      expect(readBatch(signedBy(primary, odd), term({ signers }))).toEqual({
+      expect(readBatchToken(signedBy(primary, odd), term({ signers }))).toEqual({
         fault: 'batch-token-unreadable',
       })
-      expect(readBatch(signedBy(thief, odd), term({ signers }))).toEqual({ fault: 'batch-token-unsigned' })
+      expect(readBatchToken(signedBy(thief, odd), term({ signers }))).toEqual({
+        fault: 'batch-token-unsigned',
+      })
     },
   )
 })

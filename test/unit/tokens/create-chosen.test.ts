@@ -7,7 +7,7 @@ import {
   tokenHashOf,
 } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
+import { createOrphanToken, createToken } from '../../../shared/tokens/create.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { authIn, callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -94,7 +94,7 @@ describe('items written for a new token', () => {
   })
 
   test('an orphan writes only itself', async () => {
-    expect((await createOrphan(creating({ id: 'mine' }))).changes).toHaveLength(1)
+    expect((await createOrphanToken(creating({ id: 'mine' }))).changes).toHaveLength(1)
   })
 
   test('each unknown policy causes a warning, built-in policies do not', async () => {

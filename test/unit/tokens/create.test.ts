@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import type { Token } from '../../../shared/model/token.ts'
 import {
-  type CreateFacts,
-  type CreateParameters,
-  decideToken,
-  type RoleRules,
+  type CreateTokenFacts,
+  type CreateTokenParameters,
+  decideNewToken,
+  type TokenRoleRules,
 } from '../../../shared/tokens/create.ts'
-import { defaultParameters } from '../../../shared/tokens/parameters.ts'
+import { defaultTokenParameters } from '../../../shared/tokens/parameters.ts'
 import { NOW, parentOf, rootToken, token } from './support.ts'
 
 const MONTH = 2_764_800
 const batch = token({ type: 'batch', hash: '', renewable: false })
 
 /** Decides a request by a caller with the policies default and dev, by default without sudo. */
-const decide = (given: CreateParameters, facts: Partial<CreateFacts> = {}) =>
-  decideToken({
+const decide = (given: CreateTokenParameters, facts: Partial<CreateTokenFacts> = {}) =>
+  decideNewToken({
     parameters: given,
     parent: parentOf(token()),
     privileged: false,
@@ -25,8 +25,8 @@ const decide = (given: CreateParameters, facts: Partial<CreateFacts> = {}) =>
     ...facts,
   })
 
-const byRoot: Partial<CreateFacts> = { parent: parentOf(rootToken), privileged: true }
-const bySudo: Partial<CreateFacts> = { privileged: true }
+const byRoot: Partial<CreateTokenFacts> = { parent: parentOf(rootToken), privileged: true }
+const bySudo: Partial<CreateTokenFacts> = { privileged: true }
 
 describe('the token of a create request', () => {
   test("without parameters a child gets the parent's policies", () => {
@@ -56,7 +56,9 @@ describe('the token of a create request', () => {
     })
   })
 
-  test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>, expected: Partial<Token>]>([
+  test.each<
+    [name: string, given: CreateTokenParameters, facts: Partial<CreateTokenFacts>, expected: Partial<Token>]
+  >([
     ['policies of the parent', { policies: ['dev'] }, {}, { policies: ['default', 'dev'] }],
     ['policies in capitals', { policies: [' DEV'] }, {}, { policies: ['default', 'dev'] }],
     ['without default', { policies: ['dev'], no_default_policy: true }, {}, { policies: ['dev'] }],
@@ -100,7 +102,7 @@ describe('the token of a create request', () => {
     expect(decide(given, facts).token).toMatchObject(expected)
   })
 
-  test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>]>([
+  test.each<[name: string, given: CreateTokenParameters, facts: Partial<CreateTokenFacts>]>([
     ['the endpoint', {}, { orphan: true }],
     ['no_parent', { no_parent: true }, bySudo],
   ])('an orphan created by %s has neither parent nor entity', (_, given, facts) => {
@@ -126,23 +128,29 @@ describe('the token of a create request', () => {
 
 describe('the networks of a new token', () => {
   const [MAKERS, ROLES] = [['10.0.0.0/8'], ['192.0.2.0/24']]
-  const role = (parts: Partial<RoleRules>): RoleRules => ({
+  const role = (parts: Partial<TokenRoleRules>): TokenRoleRules => ({
     name: 'ci',
     forbid: () => undefined,
     unlisted: true,
     orphan: false,
     renewable: true,
-    terms: defaultParameters,
+    terms: defaultTokenParameters,
     otherwise: 'service',
     pathSuffix: '',
     ...parts,
   })
   const open = role({})
-  const strict = (parts = {}) => role({ terms: { ...defaultParameters, strictlyBindIp: true, ...parts } })
-  const bound = role({ terms: { ...defaultParameters, boundCidrs: ROLES } })
+  const strict = (parts = {}) =>
+    role({ terms: { ...defaultTokenParameters, strictlyBindIp: true, ...parts } })
+  const bound = role({ terms: { ...defaultTokenParameters, boundCidrs: ROLES } })
 
   test.each<
-    [name: string, given: CreateParameters, facts: Partial<CreateFacts>, expected: readonly string[]]
+    [
+      name: string,
+      given: CreateTokenParameters,
+      facts: Partial<CreateTokenFacts>,
+      expected: readonly string[],
+    ]
   >([
     ['its maker’s', {}, {}, MAKERS],
     ['its maker’s, though an orphan by the endpoint', {}, { orphan: true }, MAKERS],
@@ -181,7 +189,7 @@ describe('the networks of a new token', () => {
 })
 
 describe('rejected create requests', () => {
-  test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>, message: string]>([
+  test.each<[name: string, given: CreateTokenParameters, facts: Partial<CreateTokenFacts>, message: string]>([
     ['by a batch token', {}, { parent: parentOf(batch) }, 'batch tokens cannot create'],
     [
       'by a batch token with sudo',

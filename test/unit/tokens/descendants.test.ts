@@ -4,12 +4,12 @@ import type { Token } from '../../../shared/model/token.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
-  areAncestorsAlive,
-  DEEPEST_HIERARCHY,
-  isAlive,
-  orphanChildren,
+  areTokenAncestorsAlive,
+  isTokenAlive,
+  MAX_TOKEN_DEPTH,
+  orphanChildTokens,
   readLiveToken,
-  sweepDescendants,
+  revokeDescendants,
 } from '../../../shared/tokens/descendants.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -55,7 +55,7 @@ function around(items: Item[], verdicts: ('done' | 'conflict')[] = []) {
 
 describe('a token is invalid without its ancestors', () => {
   const lives = (items: Item[], parent: string) =>
-    areAncestorsAlive({ parent }, { ports: around(items).ports, mounts })
+    areTokenAncestorsAlive({ parent }, { ports: around(items).ports, mounts })
 
   test.each<[name: string, items: Item[], alive: boolean]>([
     ['all of them live', tokens, true],
@@ -67,15 +67,15 @@ describe('a token is invalid without its ancestors', () => {
   ])('%s: valid $2', async (_, items, alive) => expect(await lives(items, 'b')).toBe(alive))
 
   test('a token without a parent is valid', async () => {
-    expect(await areAncestorsAlive({}, { ports: around([]).ports, mounts })).toBe(true)
+    expect(await areTokenAncestorsAlive({}, { ports: around([]).ports, mounts })).toBe(true)
   })
 
   test('a hierarchy up to the maximum depth is valid, and a cycle ends', async () => {
-    const line = Array.from({ length: DEEPEST_HIERARCHY + 2 }, (_, at) =>
+    const line = Array.from({ length: MAX_TOKEN_DEPTH + 2 }, (_, at) =>
       tokenItem(`t${at}`, at > 0 ? { parent: `t${at - 1}` } : {}),
     )
-    expect(await lives(line, `t${DEEPEST_HIERARCHY}`)).toBe(true)
-    expect(await lives(line, `t${DEEPEST_HIERARCHY + 1}`)).toBe(false)
+    expect(await lives(line, `t${MAX_TOKEN_DEPTH}`)).toBe(true)
+    expect(await lives(line, `t${MAX_TOKEN_DEPTH + 1}`)).toBe(false)
     expect(await lives([tokenItem('x', { parent: 'y' }), tokenItem('y', { parent: 'x' })], 'x')).toBe(false)
   })
 
@@ -92,26 +92,26 @@ describe('a token is invalid without its ancestors', () => {
     ['without end', { ttl: 0 }, true],
     ['without its mount', { mount: 'gone' }, false],
   ])('%s: valid $2', (_, parts, alive) => {
-    expect(isAlive(token(parts), { ports: around([]).ports, mounts })).toBe(alive)
+    expect(isTokenAlive(token(parts), { ports: around([]).ports, mounts })).toBe(alive)
   })
 })
 
 describe('after a revocation', () => {
   test('descendants are removed with their parent index entries', async () => {
     const { ports, names } = around(tokens.slice(1))
-    expect(await sweepDescendants('a', ports, async () => cluster, NOW + 1)).toBe(3)
+    expect(await revokeDescendants('a', ports, async () => cluster, NOW + 1)).toBe(3)
     expect(names()).toEqual([])
   })
 
   test('the sweep stops at the deadline', async () => {
     const { ports, names } = around(tokens.slice(1))
-    expect(await sweepDescendants('a', ports, async () => cluster, NOW)).toBe(0)
+    expect(await revokeDescendants('a', ports, async () => cluster, NOW)).toBe(0)
     expect(names()).toHaveLength(6)
   })
 
   test('orphaned children lose their parent and keep their own children', async () => {
     const { ports, stored, names } = around(tokens)
-    expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
+    expect(await orphanChildTokens(tokenItem('a'), 'a', ports, cluster)).toBe(true)
     expect(names().filter(name => name.startsWith('child'))).toEqual(['child token#b c'])
     expect(stored.at(key('token', 'b'))?.data).not.toHaveProperty('parent')
     expect(stored.at(key('token', 'c'))?.data.parent).toBe('b')
@@ -120,13 +120,13 @@ describe('after a revocation', () => {
 
   test('a child that changed during orphaning must be retried', async () => {
     const { ports, stored } = around(tokens, ['conflict', 'done'])
-    expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(false)
+    expect(await orphanChildTokens(tokenItem('a'), 'a', ports, cluster)).toBe(false)
     expect(stored.at(key('token', 'b'))?.data.parent).toBe('a')
   })
 
   test('a stale parent index entry is removed', async () => {
     const { ports, names } = around([pointer('a', 'zzz')])
-    expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
+    expect(await orphanChildTokens(tokenItem('a'), 'a', ports, cluster)).toBe(true)
     expect(names()).toEqual([])
   })
 })
@@ -137,7 +137,7 @@ describe('a chosen ID that is used again', () => {
 
   test('a child of the first token is not a child of the second', async () => {
     const child = { parent: 'mine', parentCreatedAt: NOW - 10_000 }
-    const lives = (holder: Item) => areAncestorsAlive(child, { ports: around([holder]).ports, mounts })
+    const lives = (holder: Item) => areTokenAncestorsAlive(child, { ports: around([holder]).ports, mounts })
     expect(await lives(tokenItem('mine'))).toBe(true)
     expect(await lives(mine())).toBe(false)
   })
@@ -156,7 +156,7 @@ describe('a chosen ID that is used again', () => {
       pointer('mine', 'lost'),
     ]
     const swept = around(items)
-    expect(await sweepDescendants('gone', swept.ports, async () => cluster, NOW + 1)).toBe(2)
+    expect(await revokeDescendants('gone', swept.ports, async () => cluster, NOW + 1)).toBe(2)
     expect(swept.names()).toEqual([
       'child token#mine kid',
       'token token#kid token',
@@ -164,7 +164,7 @@ describe('a chosen ID that is used again', () => {
       'token token#other token',
     ])
     const released = around(items)
-    expect(await orphanChildren(tokenItem('gone'), 'gone', released.ports, cluster)).toBe(true)
+    expect(await orphanChildTokens(tokenItem('gone'), 'gone', released.ports, cluster)).toBe(true)
     expect(released.stored.at(key('token', 'mine'))).toEqual(mine(second))
     expect(released.names()).not.toContain('child token#gone mine')
   })
@@ -175,8 +175,8 @@ describe('a chosen ID that is used again', () => {
       tokenItem('kid', { parent: 'mine', parentCreatedAt: LATER }),
       pointer('mine', 'kid'),
     ])
-    await sweepDescendants('mine', ports, async () => cluster, NOW + 1)
-    await orphanChildren(tokenItem('mine'), 'mine', ports, cluster)
+    await revokeDescendants('mine', ports, async () => cluster, NOW + 1)
+    await orphanChildTokens(tokenItem('mine'), 'mine', ports, cluster)
     expect(names()).toEqual(['child token#mine kid', 'token token#kid token', 'token token#mine token'])
   })
 
@@ -214,17 +214,17 @@ describe('a chosen ID that is used again', () => {
           }
           const item = at(id)
           if (what === 'release' && item) {
-            await orphanChildren(item, id, ports, cluster)
+            await orphanChildTokens(item, id, ports, cluster)
             for (const one of holders) if (one.parent === holder) one.parent = undefined
           }
           if (what !== 'make') {
             if (holder) holder.gone = true
             stored.remove(key('token', id))
           }
-          if (what === 'revoke') await sweepDescendants(id, ports, async () => cluster, NOW + 1)
+          if (what === 'revoke') await revokeDescendants(id, ports, async () => cluster, NOW + 1)
           for (const one of holders.filter(other => !other.gone)) {
             const its = at(one.id)
-            const alive = its !== undefined && (await areAncestorsAlive(its.data, { ports, mounts }))
+            const alive = its !== undefined && (await areTokenAncestorsAlive(its.data, { ports, mounts }))
             expect(alive, `${one.id} of ${one.born}`).toBe(isUp(one))
             if (!its) one.gone = true
           }

@@ -3,8 +3,13 @@ import type { CallOutcome } from '../../../shared/api/call.ts'
 import type { Alias } from '../../../shared/model/alias.ts'
 import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { lookup, lookupAccessor, lookupSelf } from '../../../shared/tokens/lookup.ts'
-import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../../shared/tokens/revoke.ts'
+import { lookUpOwnToken, lookUpToken, lookUpTokenByAccessor } from '../../../shared/tokens/lookup.ts'
+import {
+  revokeOwnToken,
+  revokeToken,
+  revokeTokenAndOrphan,
+  revokeTokenByAccessor,
+} from '../../../shared/tokens/revoke.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith, dataIn } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -45,7 +50,7 @@ const shown = async (outcome: Promise<CallOutcome>) => dataIn(await outcome)
 
 describe('the response of a lookup', () => {
   test('a login token is shown with all its fields', async () => {
-    const data = await shown(lookup(calling({ token: 'hvs.other' }).call))
+    const data = await shown(lookUpToken(calling({ token: 'hvs.other' }).call))
     expect(data).toEqual({
       id: 'hvs.other',
       accessor,
@@ -77,7 +82,9 @@ describe('the response of a lookup', () => {
       parent: accessorOfHash(tokenHashOf('hvs.p')),
     }
     const parent: Item<'token'> = { ...key('token', more.parent), rev: 'r', data: token() }
-    expect(await shown(lookup(calling({ token: 'hvs.other' }, [stored(more), parent]).call))).toMatchObject({
+    expect(
+      await shown(lookUpToken(calling({ token: 'hvs.other' }, [stored(more), parent]).call)),
+    ).toMatchObject({
       role: 'ci',
       period: 60,
       bound_cidrs: ['10.0.0.0/8'],
@@ -91,12 +98,14 @@ describe('the response of a lookup', () => {
   test('parent, login and hash are never shown', async () => {
     const login = { authType: 'iam', role: 'r', roleId: 'S3CRET', account: '1' } as const
     expect(
-      JSON.stringify(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ login })]).call))),
+      JSON.stringify(await shown(lookUpToken(calling({ token: 'hvs.other' }, [stored({ login })]).call))),
     ).not.toMatch(/S3CRET|hash/)
   })
 
   test('a token that never expires has no expire_time', async () => {
-    expect(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ ttl: 0 })]).call))).toMatchObject({
+    expect(
+      await shown(lookUpToken(calling({ token: 'hvs.other' }, [stored({ ttl: 0 })]).call)),
+    ).toMatchObject({
       ttl: 0,
       expire_time: null,
     })
@@ -110,7 +119,7 @@ describe('the response of a lookup', () => {
       data: { policies: ['ops'] } as Partial<Alias> as Alias,
     }
     expect(
-      await shown(lookup(calling({ token: 'hvs.other' }, [stored({ entity }), alias]).call)),
+      await shown(lookUpToken(calling({ token: 'hvs.other' }, [stored({ entity }), alias]).call)),
     ).toMatchObject({
       entity_id: 'e',
       identity_policies: ['ops'],
@@ -118,22 +127,22 @@ describe('the response of a lookup', () => {
   })
 
   test("a lookup by accessor shows everything except the token's text", async () => {
-    expect(await shown(lookupAccessor(calling({ accessor }).call))).toMatchObject({ id: '', accessor })
+    expect(await shown(lookUpTokenByAccessor(calling({ accessor }).call))).toMatchObject({ id: '', accessor })
   })
 
   test("a lookup of the caller's own token, named or not, needs no search", async () => {
     const own = { id: 'hvs.mine', accessor: accessorOfHash(tokenHashOf('hvs.mine')) }
     for (const look of [
-      lookupSelf(calling({}).call),
-      lookup(calling({}).call),
-      lookup(calling({ token: 'hvs.mine' }).call),
+      lookUpOwnToken(calling({}).call),
+      lookUpToken(calling({}).call),
+      lookUpToken(calling({ token: 'hvs.mine' }).call),
     ])
       expect(await shown(look)).toMatchObject(own)
   })
 
   test('a batch token is shown without an accessor', async () => {
     const text = `hvb.${await clearCipher.encryptToken(JSON.stringify(token({ type: 'batch', hash: '' })))}`
-    expect(await shown(lookup(calling({ token: text }).call))).toMatchObject({
+    expect(await shown(lookUpToken(calling({ token: text }).call))).toMatchObject({
       id: text,
       accessor: '',
       type: 'batch',
@@ -146,10 +155,10 @@ describe('the response of a lookup', () => {
     ['of a mount that is gone', [stored({ mount: 'gone' })]],
     ['of a parent that is gone', [stored({ parent: 'gone' })]],
   ])('a lookup of a token that is %s returns bad token', async (_, items) => {
-    await expect(lookup(calling({ token: 'hvs.other' }, items).call)).rejects.toMatchObject({
+    await expect(lookUpToken(calling({ token: 'hvs.other' }, items).call)).rejects.toMatchObject({
       code: 'bad_token',
     })
-    await expect(lookupAccessor(calling({ accessor }, items).call)).rejects.toThrow('invalid accessor')
+    await expect(lookUpTokenByAccessor(calling({ accessor }, items).call)).rejects.toThrow('invalid accessor')
   })
 })
 
@@ -157,36 +166,38 @@ describe('revoking a token', () => {
   const gone = [{ kind: 'delete', key: key('token', accessor), expected: 'any' }]
 
   test.each<[name: string, work: () => Promise<CallOutcome>]>([
-    ['by its text', () => revoke(calling({ token: 'hvs.other' }).call)],
-    ['by its accessor', () => revokeAccessor(calling({ accessor }).call)],
-    ['but not its children', () => revokeOrphan(calling({ token: 'hvs.other' }).call)],
+    ['by its text', () => revokeToken(calling({ token: 'hvs.other' }).call)],
+    ['by its accessor', () => revokeTokenByAccessor(calling({ accessor }).call)],
+    ['but not its children', () => revokeTokenAndOrphan(calling({ token: 'hvs.other' }).call)],
   ])('the token is deleted %s', async (_, work) => {
     expect(await work()).toMatchObject({ answer: { kind: 'nothing' }, changes: gone })
   })
 
   test('the parent index entry is deleted too', async () => {
-    const { changes } = await revoke(calling({ token: 'hvs.other' }, [stored({ parent: 'p' })]).call)
+    const { changes } = await revokeToken(calling({ token: 'hvs.other' }, [stored({ parent: 'p' })]).call)
     expect(changes).toEqual([...gone, { kind: 'delete', key: key('child', 'p', accessor), expected: 'any' }])
   })
 
   test("revoke-self deletes the caller's token", async () => {
-    const { changes } = await revokeSelf(calling({}).call)
+    const { changes } = await revokeOwnToken(calling({}).call)
     expect(changes).toEqual([
       { kind: 'delete', key: key('token', accessorOfHash(tokenHashOf('hvs.mine'))), expected: 'any' },
     ])
   })
 
   test('revoking an unknown token succeeds, an unknown accessor adds a warning', async () => {
-    expect((await revoke(calling({ token: 'hvs.x' }).call)).answer).toEqual({ kind: 'nothing' })
-    const outcome = await revokeAccessor(calling({ accessor: 'x' }).call)
+    expect((await revokeToken(calling({ token: 'hvs.x' }).call)).answer).toEqual({ kind: 'nothing' })
+    const outcome = await revokeTokenByAccessor(calling({ accessor: 'x' }).call)
     expect(outcome.answer.warnings).toHaveLength(1)
     expect(outcome.changes).toBeUndefined()
   })
 
   test('revoking a batch token or orphaning an unknown token is rejected', async () => {
-    await expect(revoke(calling({ token: 'hvb.x' }).call)).rejects.toThrow('batch tokens cannot be revoked')
-    await expect(revokeOrphan(calling({ token: 'hvb.x' }).call)).rejects.toThrow('batch tokens')
-    expect(() => revokeSelf(calling({}, [], { type: 'batch', hash: '' }).call)).toThrow('batch tokens')
-    await expect(revokeOrphan(calling({ token: 'hvs.x' }).call)).rejects.toThrow('token not found')
+    await expect(revokeToken(calling({ token: 'hvb.x' }).call)).rejects.toThrow(
+      'batch tokens cannot be revoked',
+    )
+    await expect(revokeTokenAndOrphan(calling({ token: 'hvb.x' }).call)).rejects.toThrow('batch tokens')
+    expect(() => revokeOwnToken(calling({}, [], { type: 'batch', hash: '' }).call)).toThrow('batch tokens')
+    await expect(revokeTokenAndOrphan(calling({ token: 'hvs.x' }).call)).rejects.toThrow('token not found')
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { displayName } from '../../../shared/tokens/mint.ts'
+import { tokenDisplayName } from '../../../shared/tokens/mint.ts'
 
 test.each([
   ['cloud', '', 'cloud'],
@@ -7,5 +7,5 @@ test.each([
   ['cloud', 'a b/c_d.é', 'cloud-a-b-c-d'],
   ['-x-', '-', 'x'],
 ])('the display name of %j and %j is %j', (prefix, name, shown) => {
-  expect(displayName(prefix, name)).toBe(shown)
+  expect(tokenDisplayName(prefix, name)).toBe(shown)
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../shared/api/fields.ts'
 import {
-  defaultParameters,
-  mergeParameters,
-  parameterWarnings,
-  showParameters,
-  tokenFields,
+  createTokenTermFields,
+  defaultTokenParameters,
+  mergeTokenParameters,
+  showTokenParameters,
+  tokenParameterWarnings,
 } from '../../../shared/tokens/parameters.ts'
 import type { TokenParameters } from '../../../shared/tokens/terms.ts'
 import { unsaid } from '../endpoints/interface.ts'
@@ -15,10 +15,11 @@ const DAY = 86_400
 /** Applies writes one after the other, and returns the resulting response. */
 function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown> {
   const stored = bodies.reduce<TokenParameters>(
-    (before, body) => mergeParameters(before, readParameterFields(tokenFields('role'), body).parameters, DAY),
-    defaultParameters,
+    (before, body) =>
+      mergeTokenParameters(before, readParameterFields(createTokenTermFields('role'), body).parameters, DAY),
+    defaultTokenParameters,
   )
-  return showParameters(stored, 'role')
+  return showTokenParameters(stored, 'role')
 }
 
 describe('token parameters of roles', () => {
@@ -79,9 +80,9 @@ describe('token parameters of roles', () => {
   })
 
   test("only a token_max_ttl above the mount's maximum causes a warning", () => {
-    const parameters = { ...defaultParameters, maxTtl: DAY + 1, explicitMaxTtl: 9 * DAY }
-    expect(parameterWarnings(parameters, DAY)).toEqual([expect.stringContaining(String(DAY + 1))])
-    expect(parameterWarnings({ ...parameters, maxTtl: DAY }, DAY)).toEqual([])
+    const parameters = { ...defaultTokenParameters, maxTtl: DAY + 1, explicitMaxTtl: 9 * DAY }
+    expect(tokenParameterWarnings(parameters, DAY)).toEqual([expect.stringContaining(String(DAY + 1))])
+    expect(tokenParameterWarnings({ ...parameters, maxTtl: DAY }, DAY)).toEqual([])
   })
 })
 

@@ -3,9 +3,9 @@ import type { Mount } from '../../../shared/model/mount.ts'
 import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import type { SealedToken } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
-import { privateKey, rawPublicKey } from '../../../shared/values/raw-keys.ts'
-import type { Encrypted } from '../../../shared/values/secret.ts'
+import { signBatchToken, splitSignedBatchToken } from '../../../shared/storage/signed-batch.ts'
+import { exportRawPublicKey, privateKeyFromSeed } from '../../../shared/values/raw-keys.ts'
+import type { EncryptedText } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 
 /** 2027-01-15T08:00:00.250Z */
@@ -52,11 +52,11 @@ export const mount = (parts: Partial<Mount> = {}): Mount => ({
   ...parts,
 })
 
-const batchSigner = privateKey('Ed25519', Buffer.alloc(32, 7))
+const batchSigner = privateKeyFromSeed('Ed25519', Buffer.alloc(32, 7))
 
 /** Builds a batch token as the cipher decrypts it, signed by the signer of `sealingTerm`. */
 export function sealedBatch(content: string): SealedToken {
-  const parts = splitBatch(signBatch(batchSigner, content))
+  const parts = splitSignedBatchToken(signBatchToken(batchSigner, content))
   if (!parts) throw new Error('a signed batch token has two parts')
   return { ...parts, term: 'identity' }
 }
@@ -68,8 +68,8 @@ export const sealingTerm: Item<'term'> = {
   data: {
     number: 1,
     since: 0,
-    probe: '1.x' as Encrypted,
-    signers: [{ cluster: 'c', name: 'c', key: rawPublicKey(batchSigner).toString('base64') }],
+    probe: '1.x' as EncryptedText,
+    signers: [{ cluster: 'c', name: 'c', key: exportRawPublicKey(batchSigner).toString('base64') }],
   },
 }
 

@@ -2,31 +2,35 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../shared/api/fields.ts'
 import {
-  defaultParameters,
-  mergeParameters,
-  showParameters,
-  tokenFields,
+  createTokenTermFields,
+  defaultTokenParameters,
+  mergeTokenParameters,
+  showTokenParameters,
 } from '../../../shared/tokens/parameters.ts'
-import { type TermOwner, type TokenParameters, termRows } from '../../../shared/tokens/terms.ts'
+import { type TokenParameters, type TokenTermOwner, tokenTermRows } from '../../../shared/tokens/terms.ts'
 import { requestsOf } from '../../builders/token-terms.ts'
 
 const DAY = 86_400
 
 /** Applies a write; undefined if its parts conflict. */
-function write(taker: TermOwner, stored: TokenParameters, body: Record<string, unknown>) {
+function write(taker: TokenTermOwner, stored: TokenParameters, body: Record<string, unknown>) {
   try {
-    return mergeParameters(stored, readParameterFields(tokenFields(taker), body).parameters, DAY)
+    return mergeTokenParameters(
+      stored,
+      readParameterFields(createTokenTermFields(taker), body).parameters,
+      DAY,
+    )
   } catch {
     return undefined
   }
 }
 
-describe.each<TermOwner>(['role', 'token-role'])('every term of a %s', taker => {
+describe.each<TokenTermOwner>(['role', 'token-role'])('every term of a %s', taker => {
   const requests = requestsOf(taker)
   const written = fc
     .tuple(requests, requests)
     .map(([first, second]) => {
-      const before = write(taker, defaultParameters, first) ?? defaultParameters
+      const before = write(taker, defaultTokenParameters, first) ?? defaultTokenParameters
       return { before, after: write(taker, before, second), sent: second }
     })
     .filter(({ after }) => after !== undefined)
@@ -34,8 +38,8 @@ describe.each<TermOwner>(['role', 'token-role'])('every term of a %s', taker => 
   test('parameters are returned as sent, and omitted ones are kept', () => {
     fc.assert(
       fc.property(written, ({ before, after, sent }) => {
-        const [was, is] = [before, after ?? before].map(one => showParameters(one, taker))
-        for (const [_, { name, of, old, store = (value: unknown) => value }] of termRows) {
+        const [was, is] = [before, after ?? before].map(one => showTokenParameters(one, taker))
+        for (const [_, { name, of, old, store = (value: unknown) => value }] of tokenTermRows) {
           if (!of.includes(taker)) continue
           const by = name in sent ? store(sent[name]) : old && old.name in sent ? sent[old.name] : was?.[name]
           expect(is?.[name], name).toEqual(by)
@@ -46,10 +50,12 @@ describe.each<TermOwner>(['role', 'token-role'])('every term of a %s', taker => 
 
   test('returned parameters can be written back, and an empty write changes nothing', () => {
     fc.assert(
-      fc.property(written, ({ after = defaultParameters }) => {
-        const shown = showParameters(after, taker)
+      fc.property(written, ({ after = defaultTokenParameters }) => {
+        const shown = showTokenParameters(after, taker)
         for (const body of [{}, taker === 'role' ? shown : {}])
-          expect(showParameters(write(taker, after, body) ?? defaultParameters, taker)).toEqual(shown)
+          expect(showTokenParameters(write(taker, after, body) ?? defaultTokenParameters, taker)).toEqual(
+            shown,
+          )
       }),
     )
   })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createJobRun, type JobRun } from '../../../shared/jobs/job.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { listAccessors } from '../../../shared/tokens/accessors.ts'
+import { listTokenAccessors } from '../../../shared/tokens/accessors.ts'
 import { startTokenTidy, tidyTokens } from '../../../shared/tokens/tidy.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { callWith } from '../../support/requests/call.ts'
@@ -115,7 +115,7 @@ test('the list of accessors contains those of all valid tokens, sorted', async (
     tokenItem('of-gone', { mount: 'gone' }),
   ])
   const mounts = { mounts: [mount()], removing: [] }
-  expect((await listAccessors(callWith({ ports, mounts }))).answer).toEqual({
+  expect((await listTokenAccessors(callWith({ ports, mounts }))).answer).toEqual({
     kind: 'keys',
     keys: ['a', 'b'],
   })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../../shared/api/call.ts'
 import type { TokenRole } from '../../../shared/model/token-role.ts'
-import { noAccess } from '../../../shared/policies/access.ts'
+import { noAccessAcl } from '../../../shared/policies/access.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { createWithRole, readTokenRole, writeTokenRole } from '../../../shared/tokens/token-role.ts'
+import { createTokenWithRole, readTokenRole, writeTokenRole } from '../../../shared/tokens/token-role.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { authIn, callWith, dataIn } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -30,7 +30,7 @@ async function made(
   const caller: Caller = {
     ...parentOf(parent),
     text: new Secret('hvs.parent'),
-    rights: root ? { root: true, rules: [] } : sudo ? access({ '*': 'update sudo' }) : noAccess,
+    rights: root ? { root: true, rules: [] } : sudo ? access({ '*': 'update sudo' }) : noAccessAcl,
     identityPolicies: [],
   }
   const subject: Item<'token-role'> = { ...subjectKey, rev: 'r1', data: written(role) }
@@ -39,7 +39,7 @@ async function made(
     store: memoryStore().as('tokens'),
   }
   const request = { path: 'auth/token/create/ci' }
-  const { answer, changes } = await createWithRole(
+  const { answer, changes } = await createTokenWithRole(
     callWith({ subjectKey, parameters: given, subject, caller, ports, request }),
   )
   return {
@@ -293,6 +293,6 @@ describe('other settings of a token role', () => {
   })
 
   test('creating with a missing token role is rejected', async () => {
-    await expect(createWithRole(callWith({ subjectKey }))).rejects.toThrow('unknown role ci')
+    await expect(createTokenWithRole(callWith({ subjectKey }))).rejects.toThrow('unknown role ci')
   })
 })

@@ -1,22 +1,26 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { computeLifetime, type GrantedLifetime, type LifetimeRequest } from '../../../shared/tokens/ttl.ts'
+import {
+  computeTokenLifetime,
+  type GrantedTokenLifetime,
+  type TokenLifetimeRequest,
+} from '../../../shared/tokens/ttl.ts'
 
 /** Epoch milliseconds. */
 const NOW = 1_800_000_000_250
 const MONTH = 2_764_800
-const none: LifetimeRequest = { increment: 0, ttl: 0, period: 0, methodMax: 0, explicitMax: 0 }
+const none: TokenLifetimeRequest = { increment: 0, ttl: 0, period: 0, methodMax: 0, explicitMax: 0 }
 const system = { default: MONTH, max: MONTH }
 
-const granted = (wish: Partial<LifetimeRequest>, mount = system, age = 0): GrantedLifetime => {
-  const result = computeLifetime({ ...none, ...wish }, mount, NOW - age * 1000, NOW)
+const granted = (wish: Partial<TokenLifetimeRequest>, mount = system, age = 0): GrantedTokenLifetime => {
+  const result = computeTokenLifetime({ ...none, ...wish }, mount, NOW - age * 1000, NOW)
   if (!result.ok) throw new Error(result.fault.why)
   return result.value
 }
 
 describe('the TTL of a login token', () => {
   test.each<
-    [name: string, wish: Partial<LifetimeRequest>, mount: typeof system, ttl: number, warnings: number]
+    [name: string, wish: Partial<TokenLifetimeRequest>, mount: typeof system, ttl: number, warnings: number]
   >([
     ['nothing said: the mount’s default', {}, system, MONTH, 0],
     ['the mount’s own default', {}, { default: 60, max: 3600 }, 60, 0],
@@ -71,7 +75,7 @@ describe('the TTL of a login token', () => {
 describe('the TTL of a renewal', () => {
   const hour = { default: 60, max: 3600 }
 
-  test.each<[name: string, wish: Partial<LifetimeRequest>, age: number, ttl: number, warnings: number]>([
+  test.each<[name: string, wish: Partial<TokenLifetimeRequest>, age: number, ttl: number, warnings: number]>([
     ['the increment is the result', { increment: 30, ttl: 600 }, 100, 30, 0],
     ['also when it is the greater one', { increment: 900, ttl: 600 }, 100, 900, 0],
     ['without increment the role’s ttl', { ttl: 600 }, 100, 600, 0],
@@ -99,14 +103,14 @@ describe('the TTL of a renewal', () => {
     expect(result.warnings).toHaveLength(warnings)
   })
 
-  test.each<[name: string, wish: Partial<LifetimeRequest>, age: number]>([
+  test.each<[name: string, wish: Partial<TokenLifetimeRequest>, age: number]>([
     ['at the mount’s maximum', { increment: 1 }, 3600],
     ['beyond it', { increment: 1 }, 5000],
     ['at a role’s maximum that was lowered', { ttl: 10, methodMax: 120 }, 120],
     ['at the explicit maximum', { ttl: 10, explicitMax: 300 }, 300],
     ['at the explicit maximum of a periodic token', { period: 90, explicitMax: 300 }, 300],
   ])('a renewal is rejected %s', (_, wish, age) => {
-    expect(computeLifetime({ ...none, ...wish }, hour, NOW - age * 1000, NOW)).toMatchObject({
+    expect(computeTokenLifetime({ ...none, ...wish }, hour, NOW - age * 1000, NOW)).toMatchObject({
       fault: { code: 'invalid_request', why: 'maximum-lifetime' },
     })
   })
@@ -127,7 +131,7 @@ test('any renewal gives at least a second and never exceeds a maximum (CVE-2021-
   })
   fc.assert(
     fc.property(wish, mount, fc.integer({ min: 0, max: 10_000_000 }), (wanted, limits, ageMs) => {
-      const granted = computeLifetime(wanted, limits, NOW - ageMs, NOW)
+      const granted = computeTokenLifetime(wanted, limits, NOW - ageMs, NOW)
       if (!granted.ok) return
       const result = granted.value
       expect(result.ttl).toBeGreaterThanOrEqual(1)

@@ -2,9 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import type { WrappedResponse } from '../../../shared/model/wrapped.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { lookupWrapping, rewrap, unwrap, wrapBody } from '../../../shared/tokens/unwrap.ts'
-import { wrap } from '../../../shared/tokens/wrapping.ts'
-import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
+import {
+  lookUpWrappingToken,
+  rewrapResponse,
+  unwrapResponse,
+  wrapRequestBody,
+} from '../../../shared/tokens/unwrap.ts'
+import { wrapResponse } from '../../../shared/tokens/wrapping.ts'
+import { type EncryptedText, Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher as cipher, NOW, token } from './support.ts'
@@ -13,7 +18,7 @@ const accessor = accessorOfHash(tokenHashOf('hvs.wrapping'))
 
 describe('wrapping a response', () => {
   test('the response is stored encrypted for the requested TTL', async () => {
-    const { info, change } = await wrap(
+    const { info, change } = await wrapResponse(
       {
         response: '{"data":1}',
         path: 'auth/cloud/login',
@@ -61,14 +66,14 @@ describe('wrapping a response', () => {
       mount: undefined,
       text: new Secret('hvs.w'),
     }
-    expect((await wrap(wrapping, cipher)).info).not.toHaveProperty('wrapped_accessor')
+    expect((await wrapResponse(wrapping, cipher)).info).not.toHaveProperty('wrapped_accessor')
   })
 })
 
 describe('using a wrapping token', () => {
   const data: WrappedResponse = {
     hash: tokenHashOf('hvs.wrapping'),
-    response: 'encrypted' as Encrypted,
+    response: 'encrypted' as EncryptedText,
     creationPath: 'auth/cloud/login',
     createdAt: NOW,
     ttl: 60,
@@ -94,16 +99,16 @@ describe('using a wrapping token', () => {
       { parameters: { token: 'hvs.wrapping' }, bearer: new Secret('hvs.x') },
     ],
   ])('unwrapping with the token %s returns the response once', async (_, parts) => {
-    expect(await unwrap(call(parts))).toEqual({
+    expect(await unwrapResponse(call(parts))).toEqual({
       answer: { kind: 'unwrapped', body: '{"data":{"a":1}}' },
       changes: [{ kind: 'delete', key: item, expected: { rev: 'r1' } }],
     })
   })
 
   test.each([
-    ['opened', unwrap],
-    ['looked up', lookupWrapping],
-    ['put behind another token', rewrap],
+    ['opened', unwrapResponse],
+    ['looked up', lookUpWrappingToken],
+    ['put behind another token', rewrapResponse],
   ])('a token with the same key but another text is rejected: %s', async (_, handle) => {
     const other = { ...item, data: { ...data, hash: tokenHashOf('hvs.other') } }
     const { store } = memoryStore([other])
@@ -113,7 +118,7 @@ describe('using a wrapping token', () => {
   })
 
   test('a wrapping lookup does not use up the token', async () => {
-    expect(await lookupWrapping(call({ parameters: { token: 'hvs.wrapping' } }))).toEqual({
+    expect(await lookUpWrappingToken(call({ parameters: { token: 'hvs.wrapping' } }))).toEqual({
       answer: {
         kind: 'data',
         data: {
@@ -126,7 +131,7 @@ describe('using a wrapping token', () => {
   })
 
   test('rewrapping invalidates the old token and restarts the TTL', async () => {
-    const { answer, changes } = await rewrap(call({ parameters: { token: 'hvs.wrapping' } }))
+    const { answer, changes } = await rewrapResponse(call({ parameters: { token: 'hvs.wrapping' } }))
     expect(answer).toMatchObject({
       kind: 'wrapped',
       info: {
@@ -147,7 +152,7 @@ describe('using a wrapping token', () => {
     const waiting = (ttl: number) => {
       const old = { ...item, data: { ...data, ttl } }
       const { ports } = call({})
-      return rewrap(
+      return rewrapResponse(
         callWith({
           now: NOW,
           parameters: { token: 'hvs.wrapping' },
@@ -167,9 +172,9 @@ describe('using a wrapping token', () => {
     ],
     ['no token', {}, 'token is required'],
   ])('unwrapping is rejected: %s', async (_, parts, message) => {
-    await expect(unwrap(call(parts))).rejects.toThrow(message)
-    await expect(lookupWrapping(call(parts))).rejects.toThrow(message)
-    await expect(rewrap(call(parts))).rejects.toThrow(message)
+    await expect(unwrapResponse(call(parts))).rejects.toThrow(message)
+    await expect(lookUpWrappingToken(call(parts))).rejects.toThrow(message)
+    await expect(rewrapResponse(call(parts))).rejects.toThrow(message)
   })
 })
 
@@ -177,6 +182,6 @@ test('sys/wrapping/wrap returns its parameters, and requires a TTL', () => {
   const caller = { token: token(), accessor: 'a', text: new Secret('t') }
   const request = { path: 'sys/wrapping/wrap', wrapTtl: 60 }
   const raw = JSON.parse('{"a": [1], "__proto__": 2}')
-  expect(wrapBody(callWith({ caller, request, raw })).answer).toEqual({ kind: 'data', data: raw })
-  expect(() => wrapBody(callWith({ caller, raw }))).toThrow('X-Vault-Wrap-TTL')
+  expect(wrapRequestBody(callWith({ caller, request, raw })).answer).toEqual({ kind: 'data', data: raw })
+  expect(() => wrapRequestBody(callWith({ caller, raw }))).toThrow('X-Vault-Wrap-TTL')
 })

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalArn, type Entity, iamArn, parseEntity } from '../../../shared/values/arn.ts'
+import { canonicalArnOf, type IamEntity, iamArn, parseIamEntity } from '../../../shared/values/arn.ts'
 
 const ACCOUNT = '111122223333'
 
 describe('parseEntity', () => {
   const base = { partition: 'aws', account: ACCOUNT, path: '' } as const
-  test.each<[string, Entity]>([
+  test.each<[string, IamEntity]>([
     [`arn:aws:iam::${ACCOUNT}:user/bob`, { ...base, type: 'user', name: 'bob' }],
     [`arn:aws:iam::${ACCOUNT}:user/a/b/bob`, { ...base, type: 'user', name: 'bob', path: 'a/b' }],
     [
@@ -27,7 +27,7 @@ describe('parseEntity', () => {
       { ...base, type: 'role', name: 'R', path: 'aws-service-role/x.amazonaws.com' },
     ],
   ])('parseEntity parses %s', (arn, entity) => {
-    expect(parseEntity(arn)).toEqual(entity)
+    expect(parseIamEntity(arn)).toEqual(entity)
   })
 
   test.each([
@@ -79,7 +79,7 @@ describe('parseEntity', () => {
     ` arn:aws:iam::${ACCOUNT}:user/bob`,
     `xarn:aws:iam::${ACCOUNT}:user/bob`,
   ])('parseEntity rejects %j', arn => {
-    expect(parseEntity(arn)).toBeUndefined()
+    expect(parseIamEntity(arn)).toBeUndefined()
   })
 
   test('parseEntity never throws', () => {
@@ -96,7 +96,7 @@ describe('parseEntity', () => {
       'x',
       '',
     )
-    fc.assert(fc.property(fc.array(pieces, { maxLength: 20 }), list => void parseEntity(list.join(''))))
+    fc.assert(fc.property(fc.array(pieces, { maxLength: 20 }), list => void parseIamEntity(list.join(''))))
   })
 })
 
@@ -107,7 +107,7 @@ describe('other forms of an ARN', () => {
     [`arn:aws-cn:iam::${ACCOUNT}:role/p/R`, `arn:aws-cn:iam::${ACCOUNT}:role/R`],
     [`arn:aws:iam::${ACCOUNT}:instance-profile/p/P`, `arn:aws:iam::${ACCOUNT}:instance-profile/P`],
   ])('the canonical ARN of %s is %s', (arn, canonical) => {
-    expect(canonicalArn(parseEntity(arn) ?? expect.fail())).toBe(canonical)
+    expect(canonicalArnOf(parseIamEntity(arn) ?? expect.fail())).toBe(canonical)
   })
 
   test('iamArn returns the parsed ARN of users, roles and profiles', () => {
@@ -119,7 +119,7 @@ describe('other forms of an ARN', () => {
     fc.assert(
       fc.property(resource, ([type, segments]) => {
         const arn = `arn:aws:iam::${ACCOUNT}:${[type, ...segments].join('/')}`
-        expect(iamArn(parseEntity(arn) ?? expect.fail())).toBe(arn)
+        expect(iamArn(parseIamEntity(arn) ?? expect.fail())).toBe(arn)
       }),
     )
   })

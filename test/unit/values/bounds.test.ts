@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { ATTEMPT_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
-import { type Bounds, brokenRelations } from '../../../shared/values/bound-relations.ts'
+import { type BoundValues, findBrokenBoundRelations } from '../../../shared/values/bound-relations.ts'
 import { bounds } from '../../../shared/values/bounds.ts'
 
 describe('the bounds of the system', () => {
-  test('the bounds satisfy all relations', () => expect(brokenRelations(bounds)).toEqual([]))
+  test('the bounds satisfy all relations', () => expect(findBrokenBoundRelations(bounds)).toEqual([]))
 
   test('the bounds leave time for the last write and for renewing a lease', () => {
     expect(ATTEMPT_TIMEOUT_MS).toBeLessThanOrEqual(bounds.LAST_WRITE_MS)
     expect(CALL_TIMEOUT_MS).toBeLessThan(bounds.REENCRYPTION_LEASE_MS)
   })
 
-  test.each<[string, Partial<Bounds>, RegExp]>([
+  test.each<[string, Partial<BoundValues>, RegExp]>([
     [
       'journal entries kept for 20 days, and promised for 29',
       { JOURNAL_RETENTION_DAYS: 20 },
@@ -49,6 +49,6 @@ describe('the bounds of the system', () => {
     ['a removal that a late write outlives', { LATE_WRITE_WAIT_MS: 23_000 }, /a removal waits/],
     ['an attempt that outlives who waits for it', { ATTEMPT_IDLE_SECONDS: 3601 }, /an execution hears/],
   ])('a broken relation is reported with its sentence: %s', (_, change, text) => {
-    expect(brokenRelations({ ...bounds, ...change })).toEqual([expect.stringMatching(text)])
+    expect(findBrokenBoundRelations({ ...bounds, ...change })).toEqual([expect.stringMatching(text)])
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { anyContains, hostNetwork, isCidr } from '../../../shared/values/cidr.ts'
+import { anyNetworkContains, isCidr, toHostNetwork } from '../../../shared/values/cidr.ts'
 
 describe('isCidr', () => {
   test.each([
@@ -80,25 +80,25 @@ describe('anyContains', () => {
     ['::2:3:4:5:6:7:8', ['0:2:3:4:5:6:7:8'], ['1:2:3:4:5:6:7:8']],
     ['64:ff9b::1.2.3.4', ['64:ff9b::102:304'], ['1.2.3.4', '64:ff9b::102:305']],
   ])('%s contains exactly its addresses', (network, inside, outside) => {
-    expect(inside.filter(address => !anyContains([network], address))).toEqual([])
-    expect(outside.filter(address => anyContains([network], address))).toEqual([])
+    expect(inside.filter(address => !anyNetworkContains([network], address))).toEqual([])
+    expect(outside.filter(address => anyNetworkContains([network], address))).toEqual([])
   })
 
   test('one of several networks is enough, and an empty list contains nothing', () => {
-    expect(anyContains(['192.0.2.0/24', '10.0.0.0/8'], '10.1.1.1')).toBe(true)
-    expect(anyContains([], '10.1.1.1')).toBe(false)
+    expect(anyNetworkContains(['192.0.2.0/24', '10.0.0.0/8'], '10.1.1.1')).toBe(true)
+    expect(anyNetworkContains([], '10.1.1.1')).toBe(false)
   })
 
   test.each(['', 'unknown', '10.0.0.1:443', '[::1]', '10.0.0.1/32', '10.0.0', '10.0.0.1, 10.0.0.2'])(
     'a source of %j is in no network',
     source => {
-      expect(anyContains(['0.0.0.0/0', '::/0'], source)).toBe(false)
+      expect(anyNetworkContains(['0.0.0.0/0', '::/0'], source)).toBe(false)
     },
   )
 
   test('an invalid network contains nothing and does not affect others', () => {
-    expect(anyContains(['10.0.0.0/33'], '10.0.0.1')).toBe(false)
-    expect(anyContains(['junk', '10.0.0.0/8'], '10.0.0.1')).toBe(true)
+    expect(anyNetworkContains(['10.0.0.0/33'], '10.0.0.1')).toBe(false)
+    expect(anyNetworkContains(['junk', '10.0.0.0/8'], '10.0.0.1')).toBe(true)
   })
 
   test('an address is in its own networks of all lengths, its neighbour in no longer one', () => {
@@ -110,8 +110,8 @@ describe('anyContains', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.nat(31), (address, bit) => {
         const other = neighbour(address, bit)
-        expect(anyContains([`${address}/${bit}`], other)).toBe(true)
-        expect(anyContains([`${address}/${bit + 1}`], other)).toBe(false)
+        expect(anyNetworkContains([`${address}/${bit}`], other)).toBe(true)
+        expect(anyNetworkContains([`${address}/${bit + 1}`], other)).toBe(false)
       }),
     )
   })
@@ -121,8 +121,8 @@ describe('anyContains', () => {
       fc.property(fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 }), groups => {
         const full = groups.map(group => group.toString(16).padStart(4, '0')).join(':')
         const short = new URL(`http://[${full}]`).hostname.slice(1, -1)
-        expect(anyContains([full], short)).toBe(true)
-        expect(anyContains([short], full.toUpperCase())).toBe(true)
+        expect(anyNetworkContains([full], short)).toBe(true)
+        expect(anyNetworkContains([short], full.toUpperCase())).toBe(true)
       }),
     )
   })
@@ -136,15 +136,15 @@ describe('the network of a single address', () => {
     ['', undefined],
     ['192.0.2.0/24', undefined],
     ['fe80::1%eth0', undefined],
-  ])('the host network of %j is %s', (address, network) => expect(hostNetwork(address)).toBe(network))
+  ])('the host network of %j is %s', (address, network) => expect(toHostNetwork(address)).toBe(network))
 
   test('the host network contains only its address', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), fc.oneof(fc.ipV4(), fc.ipV6()), (one, other) => {
-        const networks = [hostNetwork(one) ?? '']
-        expect(anyContains(networks, one)).toBe(true)
-        fc.pre(hostNetwork(other) !== hostNetwork(one))
-        expect(anyContains(networks, other)).toBe(anyContains([one], other))
+        const networks = [toHostNetwork(one) ?? '']
+        expect(anyNetworkContains(networks, one)).toBe(true)
+        fc.pre(toHostNetwork(other) !== toHostNetwork(one))
+        expect(anyNetworkContains(networks, other)).toBe(anyNetworkContains([one], other))
       }),
     )
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { memberAddress } from '../../../shared/values/member-address.ts'
+import { normaliseMemberAddress } from '../../../shared/values/member-address.ts'
 
 const deployed = { plainEndpoints: false }
 const host = { plainEndpoints: true }
@@ -12,7 +12,7 @@ describe('addresses of other clusters: CVE-2026-5052, HCSEC-2026-06', () => {
     ['https://10.0.0.7:8443', 'https://10.0.0.7:8443'],
     ['https://[2001:db8::7]', 'https://[2001:db8::7]'],
     ['https://localhost.example.com', 'https://localhost.example.com'],
-  ])('%s is stored as %s', (given, kept) => expect(memberAddress(given, deployed)).toBe(kept))
+  ])('%s is stored as %s', (given, kept) => expect(normaliseMemberAddress(given, deployed)).toBe(kept))
 
   test.each([
     '',
@@ -33,8 +33,8 @@ describe('addresses of other clusters: CVE-2026-5052, HCSEC-2026-06', () => {
     'https://east.example.com:99999',
     `https://${'a'.repeat(250)}.example`,
   ])('%j is rejected, also on the embedded host', given => {
-    expect(memberAddress(given, deployed)).toBeUndefined()
-    expect(memberAddress(given, host)).toBeUndefined()
+    expect(normaliseMemberAddress(given, deployed)).toBeUndefined()
+    expect(normaliseMemberAddress(given, host)).toBeUndefined()
   })
 
   test.each([
@@ -72,15 +72,15 @@ describe('addresses of other clusters: CVE-2026-5052, HCSEC-2026-06', () => {
     'https://instance-data.ec2.internal',
     'https://instance-data',
   ])('%s is accepted only on the embedded host', given => {
-    expect(memberAddress(given, deployed)).toBeUndefined()
-    expect(memberAddress(given, host)).toBe(new URL(given).origin)
+    expect(normaliseMemberAddress(given, deployed)).toBeUndefined()
+    expect(normaliseMemberAddress(given, host)).toBe(new URL(given).origin)
   })
 
   test('plain http is accepted only for loopback addresses on the embedded host', () => {
     for (const given of ['http://127.0.0.1:8200', 'http://localhost:8200', 'http://[::1]:8200']) {
-      expect(memberAddress(given, host)).toBe(given)
-      expect(memberAddress(given, deployed)).toBeUndefined()
+      expect(normaliseMemberAddress(given, host)).toBe(given)
+      expect(normaliseMemberAddress(given, deployed)).toBeUndefined()
     }
-    expect(memberAddress('http://169.254.169.254', host)).toBeUndefined()
+    expect(normaliseMemberAddress('http://169.254.169.254', host)).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isExact } from '../../../shared/values/number.ts'
+import { isExactNumber } from '../../../shared/values/number.ts'
 
 describe('exact numbers', () => {
   test.each([
@@ -17,7 +17,7 @@ describe('exact numbers', () => {
     '9007199254740991',
     '5e-324',
     '0e9999',
-  ])('%s is exact', literal => expect(isExact(literal)).toBe(true))
+  ])('%s is exact', literal => expect(isExactNumber(literal)).toBe(true))
 
   test.each([
     '9007199254740992',
@@ -29,12 +29,12 @@ describe('exact numbers', () => {
     '1e-400',
     '0.1000000000000000055511151231257827',
     '9007199254740991.5',
-  ])('%s is not exact', literal => expect(isExact(literal)).toBe(false))
+  ])('%s is not exact', literal => expect(isExactNumber(literal)).toBe(false))
 
   test('printed doubles are exact, except unsafe integers', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), value => {
-        expect(isExact(String(value))).toBe(!Number.isInteger(value) || Number.isSafeInteger(value))
+        expect(isExactNumber(String(value))).toBe(!Number.isInteger(value) || Number.isSafeInteger(value))
       }),
     )
   })
@@ -42,7 +42,7 @@ describe('exact numbers', () => {
   test('an eighteenth digit is lost', () => {
     fc.assert(
       fc.property(fc.integer({ min: 10 ** 15, max: 9 * 10 ** 15 }), value => {
-        expect(isExact(`0.${value}001`)).toBe(false)
+        expect(isExactNumber(`0.${value}001`)).toBe(false)
       }),
     )
   })

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
 import {
   iamRegionOf,
+  isAwsPartition,
   isExistingRegion,
-  isPartition,
-  partitionOf,
+  partitionOfRegion,
   regionOfStsHost,
   stsHost,
-  unsupportedFault,
+  unsupportedRegionFault,
 } from '../../../shared/values/region.ts'
 import vectors from '../../vectors/aws-certificates.json' with { type: 'json' }
 
@@ -23,12 +23,12 @@ describe('partitions', () => {
     ['us-gov-east-1', 'aws-us-gov'],
     ['eusc-de-east-1', 'aws-eusc'],
   ])('the region %s is in the partition %s', (region, partition) => {
-    expect(partitionOf(region)).toBe(partition)
+    expect(partitionOfRegion(region)).toBe(partition)
   })
 
   test('every region with certificates has a partition', () => {
     const regions = new Set(vectors.certificates.map(([region]) => region ?? ''))
-    expect([...regions].filter(region => !partitionOf(region))).toEqual([])
+    expect([...regions].filter(region => !partitionOfRegion(region))).toEqual([])
   })
 
   test.each([
@@ -49,7 +49,7 @@ describe('partitions', () => {
     'usx-east-1',
     `us${'-a'.repeat(20)}-1`,
   ])('%j is in no partition', region => {
-    expect(partitionOf(region)).toBeUndefined()
+    expect(partitionOfRegion(region)).toBeUndefined()
   })
 
   test.each([
@@ -59,11 +59,11 @@ describe('partitions', () => {
     ['aws-eusc', 'eusc-de-east-1'],
   ] as const)('IAM calls of %s are signed for %s', (partition, region) => {
     expect(iamRegionOf(partition)).toBe(region)
-    expect(partitionOf(region)).toBe(partition)
+    expect(partitionOfRegion(region)).toBe(partition)
   })
 
   test.each(['aws-iso', 'AWS', '', 'constructor', '__proto__'])('%j is no partition', name => {
-    expect(isPartition(name)).toBe(false)
+    expect(isAwsPartition(name)).toBe(false)
   })
 })
 
@@ -98,7 +98,7 @@ test('the existing regions are those of the SDK in the supported partitions', ()
   const file = createRequire(import.meta.url).resolve('@aws-sdk/core/client')
   const known = [...readFileSync(file, 'utf8').matchAll(/["']([a-z]{2,4}(?:-[a-z]+)+-\d+)["']\s*:/g)]
     .map(([, name = '']) => name)
-    .filter(name => partitionOf(name) !== undefined)
+    .filter(name => partitionOfRegion(name) !== undefined)
   expect(known.length).toBeGreaterThan(35)
   expect(known.filter(name => !isExistingRegion(name))).toEqual([])
   expect(['eu-nowhere-9', 'eu-west-77', 'us-iso-east-1', ''].filter(isExistingRegion)).toEqual([])
@@ -113,14 +113,14 @@ describe('unsupported partitions', () => {
     ['arn:aws-iso:iam::111122223333:role/app', 'aws-iso'],
     ['arn:aws-iso-b:iam::*', 'aws-iso-b'],
   ])('%s is rejected with the partition %s', (text, name) => {
-    expect(unsupportedFault(text, `x: ${text}`)).toBe(
+    expect(unsupportedRegionFault(text, `x: ${text}`)).toBe(
       `x: ${text} belongs to the partition ${name}, which is not supported; supported are aws, aws-cn, aws-us-gov, aws-eusc`,
     )
-    expect(partitionOf(text)).toBeUndefined()
+    expect(partitionOfRegion(text)).toBeUndefined()
   })
 
   test.each(['us-east-1', 'cn-north-1', 'us-iso', 'us-east-1a', 'arn:aws:iam::111122223333:role/app', ''])(
     '%j is in none of them',
-    text => expect(unsupportedFault(text, 'x')).toBeUndefined(),
+    text => expect(unsupportedRegionFault(text, 'x')).toBeUndefined(),
   )
 })

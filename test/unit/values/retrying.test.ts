@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failed, ok } from '../../../shared/values/result.ts'
-import { poll, retry } from '../../../shared/values/retrying.ts'
+import { pollWhilePending, retryOnConflict } from '../../../shared/values/retrying.ts'
 
 /** A clock that advances only while a caller sleeps. */
 function sleeper() {
@@ -20,26 +20,32 @@ describe('retrying', () => {
   test('repeats until an attempt succeeds, with a pause before each attempt but the first', async () => {
     const pauses: number[] = []
     const tried: number[] = []
-    const result = await retry({ tries: 5, pause: async before => pauses.push(before) }, async before => {
-      tried.push(before)
-      return before === 2 ? ok('done') : failed(before)
-    })
+    const result = await retryOnConflict(
+      { tries: 5, pause: async before => pauses.push(before) },
+      async before => {
+        tried.push(before)
+        return before === 2 ? ok('done') : failed(before)
+      },
+    )
     expect({ result, tried, pauses }).toEqual({ result: ok('done'), tried: [0, 1, 2], pauses: [1, 2] })
   })
 
   test('returns the last fault when no attempt succeeds, and does not pause after the last attempt', async () => {
     const pauses: number[] = []
     let tried = 0
-    const result = await retry({ tries: 3, pause: async before => pauses.push(before) }, async () => {
-      tried += 1
-      return failed(`fault ${tried}`)
-    })
+    const result = await retryOnConflict(
+      { tries: 3, pause: async before => pauses.push(before) },
+      async () => {
+        tried += 1
+        return failed(`fault ${tried}`)
+      },
+    )
     expect({ result, tried, pauses }).toEqual({ result: failed('fault 3'), tried: 3, pauses: [1, 2] })
   })
 
   test('throws what the first attempt throws', async () => {
     let tried = 0
-    const failing = retry({ tries: 3 }, async () => {
+    const failing = retryOnConflict({ tries: 3 }, async () => {
       tried += 1
       throw new Error('no')
     })
@@ -52,7 +58,7 @@ describe('polling', () => {
   test('tries at once, and then at intervals until an attempt succeeds', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
-    const result = await poll(clock, { everyMs: 100, until: 1000 }, async () => {
+    const result = await pollWhilePending(clock, { everyMs: 100, until: 1000 }, async () => {
       tries += 1
       return tries === 3 ? ok('there') : failed('pending')
     })
@@ -62,7 +68,7 @@ describe('polling', () => {
   test('makes the last attempt when the time is up, and returns its fault', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
-    const result = await poll(clock, { everyMs: 100, until: 250 }, async () => {
+    const result = await pollWhilePending(clock, { everyMs: 100, until: 250 }, async () => {
       tries += 1
       return failed(`fault ${tries}`)
     })
@@ -72,7 +78,7 @@ describe('polling', () => {
   test('tries once when no time is left', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
-    await poll(clock, { everyMs: 100, until: 0 }, async () => {
+    await pollWhilePending(clock, { everyMs: 100, until: 0 }, async () => {
       tries += 1
       return failed('pending')
     })

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { Secret, sameSecret, sha256 } from '../../../shared/values/secret.ts'
+import { Secret, secretsEqual, sha256 } from '../../../shared/values/secret.ts'
 
 describe('a secret prints as a placeholder', () => {
   const secret = new Secret('hvs.SECRET')
@@ -32,8 +32,8 @@ describe('sameSecret', () => {
     ['é', 'é', true],
     ['\u00e9', 'e\u0301', false],
   ])('%j and %j: %s', (a, b, same) => {
-    expect(sameSecret(a, b)).toBe(same)
-    expect(sameSecret(Buffer.from(a), b)).toBe(same)
+    expect(secretsEqual(a, b)).toBe(same)
+    expect(secretsEqual(Buffer.from(a), b)).toBe(same)
   })
 })
 

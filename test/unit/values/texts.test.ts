@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeBase62 } from '../../../shared/values/base62.ts'
-import { headerName, lowerAscii, NAME, sortedSet } from '../../../shared/values/names.ts'
+import { canonicalHeaderName, lowerAscii, NAME_PATTERN, toSortedSet } from '../../../shared/values/names.ts'
 
 describe('NAME', () => {
   test.each([
@@ -17,7 +17,7 @@ describe('NAME', () => {
     'i-0123456789abcdef0',
     '__proto__',
   ])('%s is a valid name', name => {
-    expect(NAME.test(name)).toBe(true)
+    expect(NAME_PATTERN.test(name)).toBe(true)
   })
   test.each([
     '',
@@ -37,7 +37,7 @@ describe('NAME', () => {
     'a:b',
     'a+b',
   ])('%j is not a valid name', name => {
-    expect(NAME.test(name)).toBe(false)
+    expect(NAME_PATTERN.test(name)).toBe(false)
   })
 })
 
@@ -58,11 +58,11 @@ test.each([
   ['x--1a', 'X--1a'],
   ['', ''],
 ])('headerName converts %s to %s', (given, written) => {
-  expect(headerName(given)).toBe(written)
+  expect(canonicalHeaderName(given)).toBe(written)
 })
 
 test('sortedSet sorts by code units and drops empty and repeated texts', () => {
-  expect(sortedSet(['b', '', 'a', 'B', 'b', 'ä'])).toEqual(['B', 'a', 'b', 'ä'])
+  expect(toSortedSet(['b', '', 'a', 'B', 'b', 'ä'])).toEqual(['B', 'a', 'b', 'ä'])
 })
 
 describe('base62', () => {

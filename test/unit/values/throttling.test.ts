@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isThrottling } from '../../../shared/values/throttling.ts'
+import { isThrottlingCode } from '../../../shared/values/throttling.ts'
 
 test.each([
   ['Throttling', true],
@@ -12,5 +12,5 @@ test.each([
   ['', false],
   [undefined, false],
 ])('the code %s means throttling: %s', (code, expected) => {
-  expect(isThrottling(code)).toBe(expected)
+  expect(isThrottlingCode(code)).toBe(expected)
 })

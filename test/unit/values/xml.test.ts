@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { onlyChild, readXml } from '../../../shared/values/xml.ts'
+import { onlyXmlChild, readXml } from '../../../shared/values/xml.ts'
 
 const text = (xml: string) => readXml(xml)?.text
 
@@ -179,6 +179,6 @@ describe('onlyChild', () => {
     ['one that names the same namespace again', '<b xmlns="n">x</b>', 'x'],
     ['a grandchild', '<c><b>x</b></c>', undefined],
   ])('%s', (_, inner, expected) => {
-    expect(onlyChild(parent(inner), 'b')?.text).toBe(expected)
+    expect(onlyXmlChild(parent(inner), 'b')?.text).toBe(expected)
   })
 })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
-import { classifyLogin, countProviderFaults, guessLoginType } from '../../../shared/watching/logins.ts'
+import { classifyLoginResult, countProviderFaults, guessLoginType } from '../../../shared/watching/logins.ts'
 import { metrics } from '../../../shared/watching/metrics.ts'
 
 test.each([
@@ -16,7 +16,7 @@ test.each([
   ['tables that cannot be reached', { status: 503 }, 'failed', 'service'],
   ['an internal error', { status: 500 }, 'failed', 'service'],
 ])('a login is counted with %s', (_, fault, outcome, reason) => {
-  expect(classifyLogin(fault)).toEqual({ outcome, reason })
+  expect(classifyLoginResult(fault)).toEqual({ outcome, reason })
 })
 
 /** Returns the names of all rules that reject logins, from the source files. */
@@ -38,7 +38,7 @@ const rules = [
 
 test('each rule is classified as one of the role or of the proof by this table', () => {
   const of = (reason: string) =>
-    [...new Set(rules)].filter(why => classifyLogin({ status: 400, why }).reason === reason).sort()
+    [...new Set(rules)].filter(why => classifyLoginResult({ status: 400, why }).reason === reason).sort()
   expect(of('role')).toEqual([
     'document-older',
     'entity-disabled',
@@ -93,7 +93,7 @@ test('a login has no more series than its metric’s row says, whatever clients 
       ]),
     ),
   ]
-  const kinds = new Set(faults.map(fault => JSON.stringify(classifyLogin(fault))))
+  const kinds = new Set(faults.map(fault => JSON.stringify(classifyLoginResult(fault))))
   // without a type no proof was checked, so no role was checked and AWS was not called; without tables the login may fail
   const withType = kinds.size * 2
   const without = 3

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { journalHandler } from '../../../shared/workers/handlers.ts'
+import { createJournalHandler } from '../../../shared/workers/handlers.ts'
 import { HOST_REFRESHES } from '../../../shared/workers/workers.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { item } from '../../support/tables/items.ts'
@@ -17,7 +17,7 @@ test.each([
     store: memoryStore().as('on-journal'),
     clock: { now: () => 1, sleep: async () => undefined },
   })
-  await journalHandler(ports, async () => void notices++)(event)
+  await createJournalHandler(ports, async () => void notices++)(event)
   expect(notices).toBe(expected)
 })
 
@@ -42,7 +42,7 @@ test.each([
   })
   let notices = 0
   const Records = names.map(S => ({ dynamodb: { Keys: { sk: { S } } } }))
-  await journalHandler(ports, async () => void notices++)({ Records })
+  await createJournalHandler(ports, async () => void notices++)({ Records })
   expect(notices).toBe(expected)
   if (names[0] === '7' && names.length === 1) expect(asked).toEqual([[[], 6, 7]])
 })
@@ -60,7 +60,7 @@ test('the minute run maintains the journal although an operation cannot be resta
     log: { warn: () => undefined },
   })
   const nothing = async () => undefined
-  const handler = journalHandler(ports, nothing)
+  const handler = createJournalHandler(ports, nothing)
   await handler({ source: 'aws.events' })
   const record = 'cluster record'
   // a restored copy, an operation, an ended epoch, terms, the journal, hashes, other clusters of the set
@@ -91,6 +91,6 @@ test('an embedded host requests a refresh of the hashes only', async () => {
     journal: { head: async () => void calls.push('head') },
     clock: { now: () => 1, sleep: async () => void calls.push('sleep') },
   })
-  await journalHandler(ports, async () => undefined)(HOST_REFRESHES)
+  await createJournalHandler(ports, async () => undefined)(HOST_REFRESHES)
   expect(calls).toEqual(['head'])
 })

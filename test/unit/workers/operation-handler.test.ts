@@ -2,9 +2,9 @@ import type { Context } from 'aws-lambda'
 import { beforeEach, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
-import type { Store } from '../../../shared/ports.ts'
+import type { ItemStore } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { operationHandler } from '../../../shared/workers/operations.ts'
+import { createOperationHandler } from '../../../shared/workers/operations.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -43,7 +43,7 @@ const log = {
 }
 const event = { workflow: 'activation', operation: ID, step: 'wipe' }
 const context = { getRemainingTimeInMillis: () => 60_000 } as Context
-const portsAround = (store: Partial<Store>) =>
+const portsAround = (store: Partial<ItemStore>) =>
   portsWith({
     store,
     log,
@@ -59,7 +59,9 @@ beforeEach(() => void lines.splice(0))
 test('an unexpected failure of a step logs its cause, the operation and the step', async () => {
   const cause = Object.assign(new Error('not authorized'), { name: 'AccessDeniedException' })
   const read = () => Promise.reject(new Error('the tables did not answer', { cause }))
-  await expect(operationHandler(portsAround({ read }), nobody)(event, context)).rejects.toThrow('the tables')
+  await expect(createOperationHandler(portsAround({ read }), nobody)(event, context)).rejects.toThrow(
+    'the tables',
+  )
   const reason = ['the tables did not answer', 'not authorized']
   expect(lines).toEqual([['error', 'step failed', { ...event, error: 'Error', reason }]])
 })
@@ -67,7 +69,7 @@ test('an unexpected failure of a step logs its cause, the operation and the step
 test('the state machine’s error of a failed step is stored as a text in the operation', async () => {
   const { store, commits } = memoryStore([operation, record])
   const told = { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }
-  await operationHandler(portsAround(store), nobody)(
+  await createOperationHandler(portsAround(store), nobody)(
     { ...event, step: 'failed', at: 'wipe', ...told },
     context,
   )
@@ -85,7 +87,7 @@ test('the state machine’s error of a failed step is stored as a text in the op
 
 test('the text of a permanent failure is stored in the operation; the state machine gets the error’s name', async () => {
   const { store, commits } = memoryStore([operation, record])
-  const handler = operationHandler(portsAround(store), nobody)
+  const handler = createOperationHandler(portsAround(store), nobody)
   // `wipe` before anything was closed
   await expect(handler(event, context)).rejects.toMatchObject({ name: 'OperationFailed' })
   expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([

@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { DrillRecord } from '../../../../shared/model/drill.ts'
-import type { Drilling } from '../../../../shared/replication/drill/run.ts'
+import type { DrillDependencies } from '../../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
-import type { Watched } from '../../../../shared/replication/drill/watch.ts'
-import { lossShape } from '../../../../shared/set/loss.ts'
-import { waits } from '../../../../shared/set/plan.ts'
-import { type Program, repointSecondary, run } from '../../../../shared/set/run.ts'
+import type { ServingInterruptions } from '../../../../shared/replication/drill/watch.ts'
+import { lossReportShape } from '../../../../shared/set/loss.ts'
+import { WAIT_LIMITS_MS } from '../../../../shared/set/plan.ts'
+import { repointSecondary, runUntilGoal, type SetRunInput } from '../../../../shared/set/run.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { isObject } from '../../../../shared/values/json.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
-import { poll } from '../../../../shared/values/retrying.ts'
+import { pollWhilePending } from '../../../../shared/values/retrying.ts'
 import { describeRefusal, sendRequest } from '../../../command/ask.ts'
 import { clock } from '../../../command/set/look.ts'
 import { newAuthority } from '../../gateway/tls.ts'
@@ -31,7 +31,7 @@ import { type LinkProxy, startLinkProxy } from './link-proxy.ts'
 import { findUnknownLogins, type Load, startLoad } from './load.ts'
 
 /** The result of a rehearsed takeover. */
-export interface TakeoverResult extends Watched {
+export interface TakeoverResult extends ServingInterruptions {
   /** logins acknowledged during the takeover */
   logins: number
   /** accessors of acknowledged logins that the new primary does not have */
@@ -145,7 +145,7 @@ export async function playDrill(
 ): Promise<void> {
   const { east, west, token, say } = rehearsal
   const hosts = { own: east, peer: west }
-  const drilling: Drilling = {
+  const drilling: DrillDependencies = {
     clock,
     deadline: Number.POSITIVE_INFINITY,
     ask: async (to, method, path, asking = {}) => {
@@ -166,7 +166,7 @@ export async function playDrill(
       say(`Step ${name}.`)
       drill = { ...drill, step: name, stepAt: Date.now() }
       const when = { everyMs: WRITES_BEFORE_SWITCH_MS, until: Number.POSITIVE_INFINITY }
-      const done = await poll(clock, when, () => work(drilling, drill))
+      const done = await pollWhilePending(clock, when, () => work(drilling, drill))
       if (done.ok) drill = { ...drill, ...done.value }
     }
   }
@@ -232,15 +232,15 @@ export async function playDisaster(
     name: east.cluster,
     silent: { why: `${east.cluster} is cut off`, answered: 'nothing' },
   }
-  const program: Program = {
+  const program: SetRunInput = {
     clock,
-    goal: { kind: 'takeOver', allowedActions: ['force', 'follow'], waits },
+    goal: { kind: 'takeOver', allowedActions: ['force', 'follow'], waits: WAIT_LIMITS_MS },
     clusters: { from: { ...from, observe: async () => (isCut ? away : from.observe()) }, to },
     operationToken: async () => token,
   }
   const doing = {
-    promote: () => run(program, 'promote'),
-    rejoin: () => run(program),
+    promote: () => runUntilGoal(program, 'promote'),
+    rejoin: () => runUntilGoal(program),
     healed: async () => undefined,
     ...by,
   }
@@ -282,7 +282,7 @@ export async function readReportedTokens(cluster: Host, token: string): Promise<
   await waitUntil(`the report of ${cluster.cluster} is not complete`, async () => {
     const path = `divergence?after=${encodeURIComponent(after)}`
     const { data } = await askReplication(cluster, path, undefined, token)
-    const { next = '', complete } = readShape(lossShape, data).fields
+    const { next = '', complete } = readShape(lossReportShape, data).fields
     const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
     for (const [, accessor = ''] of found) named.add(accessor)
     after = next

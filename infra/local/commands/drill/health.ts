@@ -1,4 +1,4 @@
-import { type Watched, watchServing } from '../../../../shared/replication/drill/watch.ts'
+import { type ServingInterruptions, watchServing } from '../../../../shared/replication/drill/watch.ts'
 import { clock } from '../../../command/set/look.ts'
 import type { Host } from '../../host/host.ts'
 
@@ -7,7 +7,7 @@ const HEALTH_LOOK_PAUSE_MS = 20
 type Asked = Pick<Host, 'base_url'>
 
 /** Samples `sys/health` of clusters every 20 ms. @returns a function that ends the watch */
-export const watchHealth = (clusters: readonly Asked[]): (() => Promise<Watched>) =>
+export const watchHealth = (clusters: readonly Asked[]): (() => Promise<ServingInterruptions>) =>
   watchServing(async () => (await Promise.all(clusters.map(readServing))).flat(), clock, HEALTH_LOOK_PAUSE_MS)
 
 /** Returns the answer of a serving cluster, or an empty list. */

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { parseObject } from '../../../../shared/values/json.ts'
+import { parseJsonObject } from '../../../../shared/values/json.ts'
 import { signLogin } from '../../../command/login/signed-login.ts'
 import type { Host } from '../../host/host.ts'
 import { askHost } from '../../pair/dr-client.ts'
@@ -106,7 +106,7 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
 
 /** Returns the call counts in a line of the login function's log. Undefined: the line has none. */
 export const readCalls = (line: string): Record<string, number> | undefined =>
-  parseObject(line)?.['calls'] as Record<string, number> | undefined
+  parseJsonObject(line)?.['calls'] as Record<string, number> | undefined
 
 async function login(
   { base_url }: Shown,

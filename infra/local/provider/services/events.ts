@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import { parseObject } from '../../../../shared/values/json.ts'
+import { parseJsonObject } from '../../../../shared/values/json.ts'
 import { keepBusEvent } from '../faults/bus-events.ts'
 import { jsonAction } from './json-protocol.ts'
 
@@ -11,7 +11,7 @@ const entry = v.object({
   DetailType: v.pipe(v.string(), v.nonEmpty()),
   Detail: v.pipe(
     v.string(),
-    v.transform(parseObject),
+    v.transform(parseJsonObject),
     v.check(detail => detail !== undefined),
   ),
   /** seconds */

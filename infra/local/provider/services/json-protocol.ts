@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { parseObject } from '../../../../shared/values/json.ts'
+import { parseJsonObject } from '../../../../shared/values/json.ts'
 import { jsonErrors, statusAndCode } from '../wire/error-tables.ts'
 import { awsError } from '../wire/errors.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
@@ -30,7 +30,7 @@ const jsonAnswer = (status: number, body: string): HttpAnswer =>
   textAnswer(status, 'application/x-amz-json-1.1', body)
 
 function inputOf(request: WireRequest): JsonInput {
-  const value = parseObject(request.body.toString('utf8') || '{}')
+  const value = parseJsonObject(request.body.toString('utf8') || '{}')
   if (value) return value
   throw awsError(400, 'SerializationException', 'The request body is not a JSON object.')
 }

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { sameSecret } from '../../../../shared/values/secret.ts'
+import { secretsEqual } from '../../../../shared/values/secret.ts'
 import { type ErrorText, errorText } from '../wire/errors.ts'
 import { headerOf, type WireRequest } from '../wire/http.ts'
 import { canonicalRequest, sha256Hex } from './canonical.ts'
@@ -105,7 +105,7 @@ function checkSignature(
   const holds = lateParameters
     .slice(0, tries)
     .map(late => sign(canonicalRequest(request, presented, new Set(late)), presented, key))
-    .some(signature => sameSecret(presented.signature, signature))
+    .some(signature => secretsEqual(presented.signature, signature))
   if (holds) return undefined
   return errorText(
     'bad-signature',

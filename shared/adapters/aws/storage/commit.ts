@@ -1,9 +1,9 @@
 import { ApiError } from '../../../api/errors.ts'
 import { recordKeepsJournal } from '../../../model/cluster.ts'
-import type { ClusterRead, CommitOptions, Store } from '../../../ports.ts'
+import type { ClusterRead, CommitOptions, ItemStore } from '../../../ports.ts'
 import type { Change } from '../../../storage/changes.ts'
-import { specOf } from '../../../storage/kinds.ts'
-import { isKey, isStorable, tableOf, toWrite } from '../../../storage/requests.ts'
+import { itemKindSpec } from '../../../storage/kinds.ts'
+import { isStorableWrite, isValidItemKey, tableNameOf, toItemWrite } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
 import type { StorageEngine } from './engine.ts'
 import { storageBusyError } from './faults.ts'
@@ -56,19 +56,19 @@ const refused = ({ record: { mode } }: ClusterRead): ApiError =>
 export function createCommit(
   engine: StorageEngine,
   { plain, journaled }: { plain: CommitChanges; journaled: CommitChanges },
-): Store['commit'] {
+): ItemStore['commit'] {
   const { tables, seconds } = engine
   return async (changes, cluster, options = {}) => {
     checkRecordTimeLeft(engine, cluster)
     // an item with an invalid key cannot exist, so there is nothing to delete
-    const wanted = changes.filter(change => change.kind !== 'delete' || isKey(change.key))
+    const wanted = changes.filter(change => change.kind !== 'delete' || isValidItemKey(change.key))
     if (wanted.length === 0) return 'done'
     for (const change of wanted) {
-      tableOf(tables, change.key)
-      if (!isStorable(toWrite(change, '', tables, seconds())))
+      tableNameOf(tables, change.key)
+      if (!isStorableWrite(toItemWrite(change, '', tables, seconds())))
         throw new ApiError('too_large', 'the item is too large to be stored')
     }
-    const replicated = wanted.some(change => specOf(change.key.kind).table === 'data')
+    const replicated = wanted.some(change => itemKindSpec(change.key.kind).table === 'data')
     const strategy = replicated ? chooseStrategy(cluster) : 'plain'
     if (strategy === 'refusing') throw refused(cluster)
     return strategy === 'plain' ? plain(wanted, cluster, options) : journaled(wanted, cluster, options)

@@ -1,6 +1,6 @@
 import { defined } from '../../../values/defined.ts'
-import { type Failed, failed, ok, PENDING, type Result } from '../../../values/result.ts'
-import { retry } from '../../../values/retrying.ts'
+import { type FailedResult, failed, ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
+import { retryOnConflict } from '../../../values/retrying.ts'
 import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
 import { storageBusyError, toWriteFault, type WriteFault } from './faults.ts'
 
@@ -49,7 +49,7 @@ export async function attemptWrite<T>(
   }
 }
 
-const REFUSED: Failed<'refused'> = failed('refused')
+const REFUSED: FailedResult<'refused'> = failed('refused')
 
 /**
  * Writes one item, and repeats the write while others write to the item.
@@ -60,9 +60,9 @@ export async function writeWithRetries<T>(
   engine: Pick<StorageEngine, 'meter' | 'pause'>,
   request: () => Promise<T>,
 ): Promise<Result<T, 'refused'>> {
-  const ended = await retry({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
+  const ended = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
     const result = await attemptWrite(engine, request)
-    return !result.ok && result.fault.kind === 'busy' ? PENDING : ok(result)
+    return !result.ok && result.fault.kind === 'busy' ? PENDING_RESULT : ok(result)
   })
   if (!ended.ok) throw storageBusyError()
   return ended.value.ok ? ended.value : REFUSED

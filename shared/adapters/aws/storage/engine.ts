@@ -1,19 +1,24 @@
-import type { Clock, Cursor, Entropy, Log, Meter } from '../../../ports.ts'
-import { groupKeysByTable, type Query, type ScanCall, type TableKey } from '../../../storage/queries.ts'
-import type { StoredItem, Tables } from '../../../storage/requests.ts'
+import type { CallMeter, Clock, Entropy, Log, ScanCursor } from '../../../ports.ts'
+import {
+  type DynamoDbQuery,
+  type DynamoDbScan,
+  groupKeysByTable,
+  type TableKey,
+} from '../../../storage/queries.ts'
+import type { StoredItem, TableNames } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
-import { ok, PENDING } from '../../../values/result.ts'
-import { retry } from '../../../values/retrying.ts'
+import { ok, PENDING_RESULT } from '../../../values/result.ts'
+import { retryOnConflict } from '../../../values/retrying.ts'
 import type { TableSend } from '../wire/tables.ts'
 import type { NumberReading, PlainItem } from '../wire/values.ts'
 import { storageBusyError, translateDynamoErrors } from './faults.ts'
 
 /** The dependencies of the table adapter. */
 export interface StorageDependencies {
-  tables: Tables
+  tables: TableNames
   clock: Clock
   entropy: Entropy
-  meter: Meter
+  meter: CallMeter
   log: Pick<Log, 'error'>
 }
 
@@ -61,13 +66,13 @@ export function createStorageEngine(send: TableSend, dependencies: StorageDepend
   async function batchGet(keys: readonly TableKey[], numbers: NumberReading): Promise<[string, PlainItem][]> {
     let wanted = keys
     const all: [string, PlainItem][] = []
-    const read = await retry({ tries: MAX_STORAGE_TRIES, pause }, async () => {
+    const read = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause }, async () => {
       if (wanted.length === 0) return ok()
       meter.count('dynamodb')
       const { found, left } = await getOnce(wanted, numbers)
       all.push(...found)
       wanted = left
-      return wanted.length > 0 ? PENDING : ok()
+      return wanted.length > 0 ? PENDING_RESULT : ok()
     })
     if (!read.ok) throw storageBusyError()
     return all
@@ -96,7 +101,7 @@ export function createStorageEngine(send: TableSend, dependencies: StorageDepend
 /** Runs a query and yields one page for each call. */
 export async function* queryPages(
   { meter, send }: Pick<StorageEngine, 'meter' | 'send'>,
-  query: Query,
+  query: DynamoDbQuery,
   numbers?: NumberReading,
 ): AsyncGenerator<PlainItem[]> {
   let start: PlainItem | undefined
@@ -116,12 +121,12 @@ export async function* queryPages(
  */
 export async function scanTablePage(
   { meter, send }: Pick<StorageEngine, 'meter' | 'send'>,
-  call: ScanCall,
-): Promise<{ items: StoredItem[]; next?: Cursor }> {
+  call: DynamoDbScan,
+): Promise<{ items: StoredItem[]; next?: ScanCursor }> {
   meter.count('dynamodb')
   const page = await translateDynamoErrors(send('Scan', call))
   return defined({
     items: page.Items as unknown as StoredItem[],
-    next: page.LastEvaluatedKey as Cursor | undefined,
+    next: page.LastEvaluatedKey as ScanCursor | undefined,
   })
 }

@@ -11,11 +11,11 @@ import {
   sequenceText,
 } from '../../../journal/position.ts'
 import type { TableKey } from '../../../storage/queries.ts'
-import type { Tables } from '../../../storage/requests.ts'
+import type { TableNames } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
-import { CONFLICT, ok, PENDING, type Result } from '../../../values/result.ts'
-import { retry } from '../../../values/retrying.ts'
+import { CONFLICT_RESULT, ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
+import { retryOnConflict } from '../../../values/retrying.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { attemptWrite } from './conditional-writes.ts'
 import { MAX_STORAGE_TRIES, type StorageEngine, tableKeyText } from './engine.ts'
@@ -81,7 +81,7 @@ export function parseJournalEntry(
   })
 }
 
-const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }): TableKey => ({
+const inCluster = ({ cluster }: TableNames, { pk, sk }: { pk: string; sk: string }): TableKey => ({
   table: cluster,
   pk,
   sk,
@@ -144,7 +144,7 @@ export async function writeJournalEntry(
 }
 
 /** Returns the writes that store a journal entry if its position has none. */
-export const buildEntryWrites = (entry: JournalEntry, { cluster }: Tables) =>
+export const buildEntryWrites = (entry: JournalEntry, { cluster }: TableNames) =>
   toEntryItems(entry).map(Item => ({
     Put: { TableName: cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
   }))
@@ -198,9 +198,9 @@ export async function writeJournalEntries(
 }
 
 async function writeLargeEntry(engine: StorageEngine, entry: JournalEntry): Promise<'done' | JournalEntry> {
-  const stored = await retry({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
+  const stored = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
     const written = await writeJournalEntry(engine, entry)
-    return written === 'conflict' ? CONFLICT : ok(written)
+    return written === 'conflict' ? CONFLICT_RESULT : ok(written)
   })
   if (!stored.ok) throw storageBusyError()
   return stored.value
@@ -221,13 +221,13 @@ async function putBatch(
   items: readonly PlainItem[],
 ): Promise<void> {
   let left = items
-  const put = await retry({ tries: MAX_STORAGE_TRIES, pause }, async () => {
+  const put = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause }, async () => {
     if (left.length === 0) return ok()
     meter.count('dynamodb')
     const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
     const { UnprocessedItems } = await translateDynamoErrors(send('BatchWriteItem', { RequestItems }))
     left = UnprocessedItems[tables.cluster] ?? []
-    return left.length > 0 ? PENDING : ok()
+    return left.length > 0 ? PENDING_RESULT : ok()
   })
   if (!put.ok) throw storageBusyError()
 }

@@ -11,7 +11,7 @@ import {
 import type { Journal } from '../../../journal/journal.ts'
 import { type Epoch, epochNumber, lowestPositionOfEpoch } from '../../../journal/position.ts'
 import { type HeadMove, headMoves } from '../../../journal/transitions.ts'
-import { checkFormat, STORED_FORMAT } from '../../../storage/format.ts'
+import { checkStoredFormat, STORED_FORMAT } from '../../../storage/format.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { createExpressionNames, type ExpressionNames, writeWithRetries } from './conditional-writes.ts'
 import { type StorageEngine, tableKeyText } from './engine.ts'
@@ -19,7 +19,7 @@ import { type StorageEngine, tableKeyText } from './engine.ts'
 /** The key of the head: a partition of its own, because every commit writes to it. */
 export const journalHeadKey = { pk: 'journal', sk: 'head' } as const
 
-/** Parses the stored head. @throws UnknownFormat for one that another version has stored */
+/** Parses the stored head. @throws UnknownFormatError for one that another version has stored */
 export function parseJournalHead({
   pk: _pk,
   sk: _sk,
@@ -27,7 +27,7 @@ export function parseJournalHead({
   format,
   ...stored
 }: PlainItem): JournalHead {
-  checkFormat('journal head', format)
+  checkStoredFormat('journal head', format)
   return stored as unknown as JournalHead
 }
 

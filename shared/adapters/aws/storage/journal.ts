@@ -1,6 +1,6 @@
 import type { ItemPlace, Journal, JournalStatusView, StoredPageHash } from '../../../journal/journal.ts'
-import { scanCall } from '../../../storage/queries.ts'
-import { type StoredItem, tableOf } from '../../../storage/requests.ts'
+import { buildScan } from '../../../storage/queries.ts'
+import { type StoredItem, tableNameOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { PlainItem } from '../wire/values.ts'
 import type { CreateCallBatcher } from './batching/batch-calls.ts'
@@ -57,11 +57,15 @@ const WRITES_AT_ONCE = 16
 /** Reads and deletes stored items. */
 const dynamoItems = (engine: StorageEngine): Pick<Journal, 'readRaw' | 'scan' | 'wipe' | 'detach'> => ({
   readRaw: async places => {
-    const keys = places.map(place => ({ table: tableOf(engine.tables, place), pk: place.pk, sk: place.sk }))
+    const keys = places.map(place => ({
+      table: tableNameOf(engine.tables, place),
+      pk: place.pk,
+      sk: place.sk,
+    }))
     const found = await engine.get(keys)
     return keys.map(key => found.get(tableKeyText(key)) as StoredItem | undefined)
   },
-  scan: segment => scanTablePage(engine, scanCall(engine.tables.data, segment)),
+  scan: segment => scanTablePage(engine, buildScan(engine.tables.data, segment)),
   wipe: (items, treeId) => countSuccesses(items, place => wipeOne(engine, place, treeId)),
   detach: items => countSuccesses(items, item => detachOne(engine, item)),
 })
@@ -90,7 +94,7 @@ async function wipeOne(
 async function detachOne(engine: StorageEngine, item: StoredItem): Promise<boolean> {
   const { rev, pos } = item
   const put = {
-    TableName: tableOf(engine.tables, item),
+    TableName: tableNameOf(engine.tables, item),
     Item: stripJournalAttributes(item),
     ...buildConditionExpression({ rev, ...(pos === undefined ? {} : { pos }) }),
   }

@@ -18,17 +18,17 @@ import {
 } from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import type { Change } from '../../../storage/changes.ts'
-import { type Item, type Kind, specOf } from '../../../storage/kinds.ts'
+import { type Item, itemKindSpec, type Kind } from '../../../storage/kinds.ts'
 import {
-  asStored,
+  itemAsStored,
   newRevision,
-  plainTtl,
   type StoredItem,
-  toStored,
-  toWrite,
+  toItemWrite,
+  toStoredItem,
+  ttlWithoutJournal,
 } from '../../../storage/requests.ts'
-import { CONFLICT, failed, ok, PENDING, type Result } from '../../../values/result.ts'
-import { retry } from '../../../values/retrying.ts'
+import { CONFLICT_RESULT, failed, ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
+import { retryOnConflict } from '../../../values/retrying.ts'
 import { type CommitChanges, checkRecordTimeLeft } from './commit.ts'
 import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
 import { journalEndedError, storageBusyError } from './faults.ts'
@@ -84,7 +84,7 @@ async function commitJournaled(
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
   const { epoch = '', treeId = '' } = cluster.record
-  const data = changes.filter(change => specOf(change.key.kind).table === 'data')
+  const data = changes.filter(change => itemKindSpec(change.key.kind).table === 'data')
   const own = changes.filter(change => !data.includes(change))
   const rev = newRevision(engine.entropy)
   const seen: Seen = new Map()
@@ -117,7 +117,7 @@ async function backfillItems(
   const { engine } = writing
   const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
-  const stamped = await retry({ tries: POSITIONS, pause: engine.pause }, async () => {
+  const stamped = await retryOnConflict({ tries: POSITIONS, pause: engine.pause }, async () => {
     checkRecordTimeLeft(engine, cluster)
     const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
     return attempt(writing, { planned, own: [], rev, epoch, treeId })
@@ -142,15 +142,15 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const mark = bucketMarkText(given.incarnation, positionText(position))
   const parts: TransactionPart[] = [
     ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
-    ...own.map(change => ({ kind: 'write' as const, write: toWrite(change, rev, engine.tables, now) })),
+    ...own.map(change => ({ kind: 'write' as const, write: toItemWrite(change, rev, engine.tables, now) })),
     { kind: 'entry', entry: { ...position, id: rev, at: engine.clock.now(), body } },
     ...computeBucketDeltas(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   const verdict = await writeTransaction(engine, parts).catch(conflictIfBusy)
   if (verdict === 'done' || (await settlePosition(writing, position, rev)) === 'ours') return ok('done')
-  if (typeof verdict !== 'object') return PENDING
+  if (typeof verdict !== 'object') return PENDING_RESULT
   const refused = verdict.condition.filter(index => index < planned.length + own.length)
-  if (refused.length === 0) return PENDING
+  if (refused.length === 0) return PENDING_RESULT
   return refused.every(index => planned[index]?.assumed) ? failed('assumption') : ok('conflict')
 }
 
@@ -160,9 +160,9 @@ async function settlePosition(
   position: JournalPosition,
   rev: string,
 ): Promise<'ours' | 'closed'> {
-  const became = await retry({ tries: SETTLINGS, pause: engine.pause }, async () => {
+  const became = await retryOnConflict({ tries: SETTLINGS, pause: engine.pause }, async () => {
     const result = await journal.putEntry(createNoopEntry(position, engine.clock.now()))
-    if (result === 'conflict') return CONFLICT
+    if (result === 'conflict') return CONFLICT_RESULT
     return ok(result !== 'done' && result.id === rev ? 'ours' : 'closed')
   })
   if (!became.ok) throw storageBusyError()
@@ -253,19 +253,19 @@ interface CommitContext {
  */
 function stampGeneration(item: StoredItem, now: number): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
-  const generation = specOf(item.kind).expiry === 'dies' ? generationOfExpiry(item.expires, now) : null
+  const generation = itemKindSpec(item.kind).expiry === 'dies' ? generationOfExpiry(item.expires, now) : null
   return generation === null ? content : { ...content, ttl: ttlOfGeneration(generation) }
 }
 
 /** Returns an item as stored while no journal is kept. */
 export function stripJournalAttributes(item: StoredItem): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
-  const ttl = specOf(item.kind).expiry === 'dies' ? plainTtl(item.expires) : undefined
+  const ttl = itemKindSpec(item.kind).expiry === 'dies' ? ttlWithoutJournal(item.expires) : undefined
   return ttl === undefined ? content : { ...content, ttl }
 }
 
 const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
-  specOf(kind).expiry === 'dies' && expires !== undefined && expires <= now
+  itemKindSpec(kind).expiry === 'dies' && expires !== undefined && expires <= now
 
 /** Plans a change from what the caller has read, or from what was read here since. */
 function planChange(change: Change, context: CommitContext, seen: ReadItem | undefined): Plan {
@@ -291,7 +291,7 @@ function planChange(change: Change, context: CommitContext, seen: ReadItem | und
   }
   if (expected === 'any') return seen ? planFromRead(true) : 'look'
   if (expected === 'absent') {
-    const dies = specOf(kind).expiry === 'dies'
+    const dies = itemKindSpec(kind).expiry === 'dies'
     if (!seen) return plan(undefined, null, dies)
     return seen.item && !isDead(seen.item, context.now) ? 'conflict' : planFromRead(true)
   }
@@ -303,13 +303,13 @@ function planChange(change: Change, context: CommitContext, seen: ReadItem | und
   const prev = inTree ? readStoredLeafInTree(inTree, context.treeId) : null
   if (!inTree || !prev) return 'look'
   if (change.kind !== 'count') return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
-  const old = asStored(change.key as Item)
+  const old = itemAsStored(change.key as Item)
   // The stored copy may have another form than it would be written in now.
   return computeItemLeaf(old) === prev.leaf ? plan(old, prev, false) : 'look'
 }
 
 function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: CommitContext): StoredItem | null {
-  if (change.kind === 'put') return stampGeneration(toStored(change, rev), now)
+  if (change.kind === 'put') return stampGeneration(toStoredItem(change, rev), now)
   if (change.kind === 'count') return old ? stampGeneration({ ...old, uses: change.left, rev }, now) : null
   return null
 }

@@ -1,15 +1,15 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Change } from '../../../storage/changes.ts'
-import { specOf } from '../../../storage/kinds.ts'
+import { itemKindSpec } from '../../../storage/kinds.ts'
 import {
   type ItemWrite,
   newRevision,
   requireBelowJournal,
-  tableOf,
-  toWrite,
+  tableNameOf,
+  toItemWrite,
 } from '../../../storage/requests.ts'
-import { CONFLICT, ok, type Result } from '../../../values/result.ts'
-import { retry } from '../../../values/retrying.ts'
+import { CONFLICT_RESULT, ok, type Result } from '../../../values/result.ts'
+import { retryOnConflict } from '../../../values/retrying.ts'
 import { type CommitChanges, writeTimeoutMs } from './commit.ts'
 import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
 import { storageBusyError, toWriteFault } from './faults.ts'
@@ -28,7 +28,7 @@ const askForItem = (write: ItemWrite): ItemWrite =>
 
 /**
  * Reports whether a repeated change is recognised without a token: a put is refused by an item with its own revision,
- * and after `removeUnlessChanged` there is nothing more to delete.
+ * and after `removeItemUnlessChanged` there is nothing more to delete.
  */
 const isEvident = ({ kind, expected }: Change): boolean =>
   kind === 'put'
@@ -43,8 +43,8 @@ export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
   const { tables, entropy, meter, send, pause, seconds, get } = engine
 
   const elementOf = (change: Change, rev: string, since: string | undefined): ItemWrite => {
-    const write = askForItem(toWrite(change, rev, tables, seconds()))
-    return specOf(change.key.kind).table === 'data' ? requireBelowJournal(write, since) : write
+    const write = askForItem(toItemWrite(change, rev, tables, seconds()))
+    return itemKindSpec(change.key.kind).table === 'data' ? requireBelowJournal(write, since) : write
   }
 
   /**
@@ -72,7 +72,7 @@ export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
       return ok('done')
     } catch (error) {
       const failure = toWriteFault(error)
-      if (failure.kind === 'busy') return CONFLICT
+      if (failure.kind === 'busy') return CONFLICT_RESULT
       // The client repeats a request whose answer was lost. Then the item that refused it is the one that it wrote.
       if (failure.items.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev))
         return ok('done')
@@ -83,7 +83,7 @@ export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
   // The grant for counting lists the attributes that a request may name, so an update cannot ask for the whole item
   // that refused it.
   async function readCountOutcome(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
-    const keys = changes.map(({ key }) => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
+    const keys = changes.map(({ key }) => ({ table: tableNameOf(tables, key), pk: key.pk, sk: key.sk }))
     const [item] = (await get(keys)).values()
     return item?.['rev'] === rev ? 'done' : 'conflict'
   }
@@ -92,7 +92,7 @@ export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.journalStart))
     const token = changes.every(isEvident) ? undefined : entropy.uuid()
-    const result = await retry({ tries: most, pause }, async () => {
+    const result = await retryOnConflict({ tries: most, pause }, async () => {
       const ms = writeTimeoutMs(engine, cluster)
       meter.count('dynamodb')
       return write(changes, writes, { rev, token, ms })

@@ -1,7 +1,18 @@
-import type { Due, Items, Page, Scanned, Store } from '../../../ports.ts'
-import type { Item, Key, Kind, Partitions } from '../../../storage/kinds.ts'
-import { dueQuery, kindsScan, partitionQuery, type TableKey } from '../../../storage/queries.ts'
-import { fromStored, isKey, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
+import type { DueItem, ItemStore, ItemsOfKeys, ListPage, ScannedPage } from '../../../ports.ts'
+import type { Item, ItemPartitions, Key, Kind } from '../../../storage/kinds.ts'
+import {
+  buildDueItemsQuery,
+  buildKindsScan,
+  buildPartitionQuery,
+  type TableKey,
+} from '../../../storage/queries.ts'
+import {
+  fromStoredItem,
+  isValidItemKey,
+  type StoredItem,
+  type TableNames,
+  tableNameOf,
+} from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { ReadItems } from './batching/reads.ts'
 import { queryPages, type StorageEngine, scanTablePage, tableKeyText } from './engine.ts'
@@ -13,7 +24,7 @@ import { queryPages, type StorageEngine, scanTablePage, tableKeyText } from './e
 export const createStoreReads = (
   engine: StorageEngine,
   find: ReadItems = keys => engine.get(keys),
-): Omit<Store, 'commit'> => ({
+): Omit<ItemStore, 'commit'> => ({
   read: keys => readItems(engine, find, keys),
   list: (where, page) => listItems(engine, where, page),
   due: (where, before) => dueItems(engine, where, before),
@@ -24,24 +35,24 @@ async function readItems<const K extends readonly Key[]>(
   { tables, seconds }: StorageEngine,
   find: ReadItems,
   keys: K,
-): Promise<Items<K>> {
+): Promise<ItemsOfKeys<K>> {
   const places = tableKeysOf(tables, keys)
   const found = await find(
     places,
     keys.map(({ kind }) => kind),
   )
-  return pickReadItems(found, tables, keys, seconds()) as unknown as Items<K>
+  return pickReadItems(found, tables, keys, seconds()) as unknown as ItemsOfKeys<K>
 }
 
-const placeOf = (tables: Tables, key: Key): TableKey => ({
-  table: tableOf(tables, key),
+const placeOf = (tables: TableNames, key: Key): TableKey => ({
+  table: tableNameOf(tables, key),
   pk: key.pk,
   sk: key.sk,
 })
 
 /** Returns the table keys of items. Keys that no item can have are left out. */
-export const tableKeysOf = (tables: Tables, keys: readonly Key[]): TableKey[] =>
-  keys.map(key => placeOf(tables, key)).filter(isKey)
+export const tableKeysOf = (tables: TableNames, keys: readonly Key[]): TableKey[] =>
+  keys.map(key => placeOf(tables, key)).filter(isValidItemKey)
 
 /**
  * Returns the items of some keys, in their order, from the result of a batch read.
@@ -49,19 +60,19 @@ export const tableKeysOf = (tables: Tables, keys: readonly Key[]): TableKey[] =>
  */
 export const pickReadItems = (
   found: ReadonlyMap<string, Record<string, unknown>>,
-  tables: Tables,
+  tables: TableNames,
   keys: readonly Key[],
   now: number,
 ): (Item | undefined)[] =>
   keys.map(key => {
     const stored = found.get(tableKeyText(placeOf(tables, key)))
-    return fromStored(key.kind, stored as StoredItem | undefined, now)
+    return fromStoredItem(key.kind, stored as StoredItem | undefined, now)
   })
 
 async function listItems<K extends Kind>(
   engine: StorageEngine,
-  { kind, pks }: Partitions<K>,
-  page: Page = {},
+  { kind, pks }: ItemPartitions<K>,
+  page: ListPage = {},
 ): Promise<Item<K>[]> {
   const [pk = ''] = pks
   if (pks.length === 1) return listPartition(engine, kind, pk, page)
@@ -77,14 +88,14 @@ const byName = (a: Pick<Item, 'sk'>, b: Pick<Item, 'sk'>): number => (a.sk < b.s
  */
 async function mergePage<K extends Kind>(
   engine: StorageEngine,
-  { kind, pks }: Partitions<K>,
-  { after }: Page,
+  { kind, pks }: ItemPartitions<K>,
+  { after }: ListPage,
   limit: number,
 ): Promise<Item<K>[]> {
   const share = shareOf(limit, pks.length)
   const items: Item<K>[] = []
   const partitions = pks.map(pk => ({
-    calls: queryPages(engine, partitionQuery(engine.tables, kind, pk, defined({ after, limit: share }))),
+    calls: queryPages(engine, buildPartitionQuery(engine.tables, kind, pk, defined({ after, limit: share }))),
     ended: false,
     last: '',
   }))
@@ -117,10 +128,10 @@ async function listPartition<K extends Kind>(
   engine: StorageEngine,
   kind: K,
   pk: string,
-  page: Page,
+  page: ListPage,
 ): Promise<Item<K>[]> {
   const items: Item<K>[] = []
-  for await (const found of queryPages(engine, partitionQuery(engine.tables, kind, pk, page))) {
+  for await (const found of queryPages(engine, buildPartitionQuery(engine.tables, kind, pk, page))) {
     items.push(...parseLiving(kind, found as unknown as StoredItem[], engine.seconds()))
     if (page.limit !== undefined && items.length >= page.limit) break
   }
@@ -129,21 +140,24 @@ async function listPartition<K extends Kind>(
 
 async function* dueItems<K extends Kind>(
   engine: StorageEngine,
-  { kind, pks }: Partitions<K>,
+  { kind, pks }: ItemPartitions<K>,
   before: number,
-): AsyncGenerator<Due<K>[]> {
+): AsyncGenerator<DueItem<K>[]> {
   for (const pk of pks)
-    for await (const found of queryPages(engine, dueQuery(engine.tables, kind, pk, before)))
+    for await (const found of queryPages(engine, buildDueItemsQuery(engine.tables, kind, pk, before)))
       yield (found as unknown as StoredItem[]).map(({ sk, rev, due = 0 }) => ({ kind, pk, sk, rev, due }))
 }
 
 async function* scanItems<K extends Kind>(
   engine: StorageEngine,
-  ...[kinds, segment]: Parameters<Store['scan']>
-): AsyncGenerator<Scanned<K>> {
+  ...[kinds, segment]: Parameters<ItemStore['scan']>
+): AsyncGenerator<ScannedPage<K>> {
   let from = segment.from
   do {
-    const { items, next } = await scanTablePage(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
+    const { items, next } = await scanTablePage(
+      engine,
+      buildKindsScan(engine.tables, kinds, { ...segment, from }),
+    )
     from = next
     const now = engine.seconds()
     yield defined({ items: items.flatMap(item => parseLiving(item.kind as K, [item], now)), next })
@@ -155,4 +169,4 @@ async function* scanItems<K extends Kind>(
  * @param now epoch seconds
  */
 const parseLiving = <K extends Kind>(kind: K, stored: readonly StoredItem[], now: number): Item<K>[] =>
-  stored.map(item => fromStored(kind, item, now)).filter(item => item !== undefined)
+  stored.map(item => fromStoredItem(kind, item, now)).filter(item => item !== undefined)

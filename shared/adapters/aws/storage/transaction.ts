@@ -5,7 +5,7 @@ import type {
   TransactionElement,
   TransactionOutcome,
 } from '../../../journal/journal.ts'
-import { type ItemWrite, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
+import { type ItemWrite, type StoredItem, type TableNames, tableNameOf } from '../../../storage/requests.ts'
 import type { PlainItem } from '../wire/values.ts'
 import {
   attemptWrite,
@@ -75,7 +75,7 @@ function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, 
 }
 
 /** Returns the writes of a part: one, or several for a large journal entry. */
-function writesOf(part: TransactionPart, tables: Tables, now: number): TransactItem[] {
+function writesOf(part: TransactionPart, tables: TableNames, now: number): TransactItem[] {
   const update = (
     input: Pick<NonNullable<TransactItem['Update']>, 'Key' | 'UpdateExpression'>,
     TableName = tables.cluster,
@@ -84,7 +84,7 @@ function writesOf(part: TransactionPart, tables: Tables, now: number): TransactI
     case 'write':
       return [toTransactItem(part.write)]
     case 'count':
-      return update(countUpdate(part.count, part.if), tableOf(tables, part.count))
+      return update(countUpdate(part.count, part.if), tableNameOf(tables, part.count))
     case 'entry':
       return buildEntryWrites(part.entry, tables)
     case 'bucket':
@@ -96,12 +96,18 @@ function writesOf(part: TransactionPart, tables: Tables, now: number): TransactI
     case 'check': {
       const condition = { ConditionExpression: '', ...buildConditionExpression(part.if) }
       return [
-        { ConditionCheck: { TableName: tableOf(tables, part.check), Key: keyOf(part.check), ...condition } },
+        {
+          ConditionCheck: {
+            TableName: tableNameOf(tables, part.check),
+            Key: keyOf(part.check),
+            ...condition,
+          },
+        },
       ]
     }
     case 'item': {
       const { item, put } = part
-      const at = { TableName: tableOf(tables, item), ...buildConditionExpression(part.if) }
+      const at = { TableName: tableNameOf(tables, item), ...buildConditionExpression(part.if) }
       return [
         put ? { Put: { ...at, Item: put as unknown as PlainItem } } : { Delete: { ...at, Key: keyOf(item) } },
       ]

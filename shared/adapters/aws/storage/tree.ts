@@ -11,7 +11,7 @@ import {
   selectLiveSums,
   treeBucketText,
 } from '../../../journal/tree.ts'
-import type { Query } from '../../../storage/queries.ts'
+import type { DynamoDbQuery } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { NumberReading, PlainItem } from '../wire/values.ts'
@@ -107,7 +107,7 @@ type Tree = Pick<
 export function createDynamoTree(engine: StorageEngine): Tree {
   const { tables, meter, send, get } = engine
 
-  async function queried(query: Query, numbers?: NumberReading): Promise<PlainItem[]> {
+  async function queried(query: DynamoDbQuery, numbers?: NumberReading): Promise<PlainItem[]> {
     const found: PlainItem[] = []
     for await (const page of queryPages(engine, query, numbers)) found.push(...page)
     return found

@@ -1,4 +1,4 @@
-import { isThrottling } from '../../../values/throttling.ts'
+import { isThrottlingCode } from '../../../values/throttling.ts'
 import { AwsServiceError } from './service-error.ts'
 
 /*
@@ -44,7 +44,7 @@ const BROKEN = new Set([
 export function retryReason(error: unknown): 'throttled' | 'passing' | undefined {
   const { name, code = '', $metadata } = error as Partial<AwsServiceError> & { code?: string }
   const status = $metadata?.httpStatusCode ?? 0
-  if (status === 429 || isThrottling(name) || THROTTLED_TOO.has(name ?? '')) return 'throttled'
+  if (status === 429 || isThrottlingCode(name) || THROTTLED_TOO.has(name ?? '')) return 'throttled'
   return PASSING.has(name ?? '') || BROKEN.has(code) || PASSING_STATUS.has(status) ? 'passing' : undefined
 }
 

@@ -1,4 +1,4 @@
-import { setMember } from '../../../values/defined.ts'
+import { setOwnMember } from '../../../values/defined.ts'
 import { unreadableAnswerError } from './service-error.ts'
 
 /** A value in DynamoDB's form. */
@@ -25,7 +25,7 @@ export function toWireItem(item: object): WireItem {
   const made: Record<string, WireValue> = {}
   for (const name in item) {
     const value = (item as PlainItem)[name]
-    if (value !== undefined) setMember(made, name, wireValue(value))
+    if (value !== undefined) setOwnMember(made, name, wireValue(value))
   }
   return made
 }
@@ -72,7 +72,7 @@ const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
 export function fromWireItem(item: unknown, numbers: NumberReading): PlainItem {
   const plain: PlainItem = {}
   const object = checkAnswerObject(item)
-  for (const name in object) setMember(plain, name, plainValue(object[name], numbers))
+  for (const name in object) setOwnMember(plain, name, plainValue(object[name], numbers))
   return plain
 }
 

@@ -9,7 +9,7 @@ import { createIamPrincipals } from '../../../../shared/adapters/aws/principals.
 import { createAwsProvider } from '../../../../shared/adapters/aws/provider.ts'
 import { createCallMeter } from '../../../../shared/adapters/aws/system.ts'
 import type { AwsTarget, StsRequest } from '../../../../shared/ports.ts'
-import { create, remove } from '../../../../shared/storage/changes.ts'
+import { createItem, removeItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import {
@@ -143,10 +143,10 @@ describe('when all connections die between two invocations', () => {
     const data = { roleArn: 'arn', externalId: '' } as never
     await store.read([place])
     await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
-    expect(await commit(create(place, data))).toBe('done')
+    expect(await commit(createItem(place, data))).toBe('done')
     expect((await storage.calls()).filter(one => one.operation === 'PutItem')).toHaveLength(2)
     await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
-    expect(await commit(create(key('sts-role', fresh('m'), 'a'), data), remove(place))).toBe('done')
+    expect(await commit(createItem(key('sts-role', fresh('m'), 'a'), data), removeItem(place))).toBe('done')
     expect(await store.read([place])).toEqual([undefined])
   })
 })

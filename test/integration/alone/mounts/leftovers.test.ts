@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ResponseAuth } from '../../../../shared/api/call.ts'
-import { create, put } from '../../../../shared/storage/changes.ts'
-import { type Kind, key, kinds, specOf } from '../../../../shared/storage/kinds.ts'
+import { createItem, putItem } from '../../../../shared/storage/changes.ts'
+import { itemKindSpec, itemKinds, type Kind, key } from '../../../../shared/storage/kinds.ts'
 import { HOME, launch, loginAs } from '../../../support/requests/logins.ts'
 import { make } from '../../../support/requests/tokens.ts'
 import { workerOn } from '../../../support/requests/workers.ts'
@@ -18,7 +18,9 @@ import {
 import { everything, snapshot, tableStore } from '../../../support/tables/store.ts'
 
 /** Kinds whose items may belong to a mount. */
-const taken = (Object.keys(kinds) as Kind[]).filter(kind => specOf(kind).goesWith !== undefined).sort()
+const taken = (Object.keys(itemKinds) as Kind[])
+  .filter(kind => itemKindSpec(kind).goesWith !== undefined)
+  .sort()
 
 /** Returns the kinds of the stored items, by key. */
 async function places(): Promise<Map<string, string>> {
@@ -54,10 +56,10 @@ async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await make({}, { token: child.client_token })
   // a rotation that was cut leaves its guard
   const guard = { leaseUntil: 0, makingSince: 0, owner: 'somebody' }
-  await tableStore(cluster).commit(create(key('rotation', accessor), guard))
+  await tableStore(cluster).commit(createItem(key('rotation', accessor), guard))
   // a throttled role write leaves the principals that it has resolved
   await tableStore(cluster).commit(
-    create(key('resolved-principals', accessor, 'x'), { ids: {} } as never, { expires: 2_000_000_000 }),
+    createItem(key('resolved-principals', accessor, 'x'), { ids: {} } as never, { expires: 2_000_000_000 }),
   )
   return [ec2, iam]
 }
@@ -77,7 +79,7 @@ describe('removing a mount', () => {
     const logins = await fill(path, accessor)
     const other = await freshMount()
     const stays = key('sts-role', other.accessor, '222222222222')
-    await tableStore(cluster).commit(put(stays, { roleArn: 'arn:x', externalId: '' } as never))
+    await tableStore(cluster).commit(putItem(stays, { roleArn: 'arn:x', externalId: '' } as never))
     const filled = [...(await places())].filter(([place]) => !before.has(place))
     expect([...new Set(filled.map(([, kind]) => kind))].sort()).toEqual(taken)
 

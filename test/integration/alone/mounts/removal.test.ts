@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { create } from '../../../../shared/storage/changes.ts'
+import { createItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StorageFault } from '../../../support/faults/storage-faults.ts'
 import { lives } from '../../../support/requests/tokens.ts'
@@ -94,7 +94,7 @@ test('items that a late login writes after its mount was disabled are removed', 
   await done('DELETE', `/sys${path}`)
   await settled()
   expect(await raw(cluster, alias)).toBeUndefined()
-  await tables.commit(create(alias, stored.data), create(entity, pointer.data))
+  await tables.commit(createItem(alias, stored.data), createItem(entity, pointer.data))
   clock.advance(LATE)
   await round()
   for (const item of [alias, entity]) expect(await raw(cluster, item), item.kind).toBeUndefined()

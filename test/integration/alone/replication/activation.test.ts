@@ -6,10 +6,10 @@ import { createLinkCarrier } from '../../../../shared/adapters/link/carrier.ts'
 import { createLinkHandler } from '../../../../shared/http/link.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { OperationRun, OperationStep } from '../../../../shared/replication/operation/run.ts'
-import { type Connect, connectVia } from '../../../../shared/replication/secondary/connect.ts'
-import { put, replace } from '../../../../shared/storage/changes.ts'
+import { type ConnectToPeer, createPeerConnector } from '../../../../shared/replication/secondary/connect.ts'
+import { putItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
 import { startLinkTap } from '../../../support/faults/link-tap.ts'
@@ -35,8 +35,8 @@ const OLD = key('client-config', 'old')
 
 let east: Member
 let west: Member
-let connect: Connect
-let secret: Encrypted
+let connect: ConnectToPeer
+let secret: EncryptedText
 let token: string
 
 beforeEach(async () => {
@@ -75,10 +75,10 @@ async function begun(given: string, { address = 'http://east.inside', ca = 'PEM'
   const secretKey = await west.cipher.encrypt(OLD, 'secretKey', 'of west alone')
   await west.store.commit(
     [
-      put(place, state),
-      replace(record, record, { ...record.data, operation: OPERATION }),
-      put(OLD, { secretKey } as never),
-      ...Array.from({ length: 30 }, (_, n) => put(key('policy', `old${n}`), { text: 'old' } as never)),
+      putItem(place, state),
+      replaceItem(record, record, { ...record.data, operation: OPERATION }),
+      putItem(OLD, { secretKey } as never),
+      ...Array.from({ length: 30 }, (_, n) => putItem(key('policy', `old${n}`), { text: 'old' } as never)),
     ],
     at,
   )
@@ -132,7 +132,7 @@ async function isOld(): Promise<void> {
   expect(record).not.toHaveProperty('link')
   expect((await everythingOf(west)).items.length).toBe(31)
   const [config] = await west.store.read([OLD])
-  const opened = await west.cipher.decrypt(OLD, 'secretKey', config?.data.secretKey as Encrypted)
+  const opened = await west.cipher.decrypt(OLD, 'secretKey', config?.data.secretKey as EncryptedText)
   expect(opened.reveal()).toBe('of west alone')
 }
 
@@ -276,7 +276,7 @@ describe('over TLS that a load balancer in front of the primary terminates', () 
       await endServer(server)
     })
     await begun(await primary.token('west'), { address: tap.url, ca })
-    connect = connectVia(createLinkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
+    connect = createPeerConnector(createLinkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
     return takeSteps(runOf(), ['handshake']).then(
       () => undefined,
       async ({ message }: Error) => {

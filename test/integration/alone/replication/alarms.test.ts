@@ -5,9 +5,9 @@ import { type CommonAlarm, commonAlarms } from '../../../../infra/watching/alarm
 import { logBrokenHeadRules } from '../../../../shared/adapters/aws/storage/head.ts'
 import { watchCertificates } from '../../../../shared/auth-method/config/watch-certificates.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { watchLicence } from '../../../../shared/system/license-status.ts'
+import { logLicenceExpiry } from '../../../../shared/system/license-status.ts'
 import { metrics, toEmbeddedMetrics } from '../../../../shared/watching/metrics.ts'
-import { workers } from '../../../../shared/workers/workers.ts'
+import { workerDefinitions } from '../../../../shared/workers/workers.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 import { having } from '../../../support/set/member-ports.ts'
 import { promotions } from '../../../support/set/promotion.ts'
@@ -123,7 +123,7 @@ const scenes: Record<CommonAlarm, Scene> = {
   WorkersThrottled: byLambda(
     'WorkersThrottled',
     'Throttles',
-    Object.keys(workers).filter(name => name !== 'on-audit-entries'),
+    Object.keys(workerDefinitions).filter(name => name !== 'on-audit-entries'),
   ),
   ProviderThrottled: {
     at: 'east',
@@ -223,7 +223,7 @@ const scenes: Record<CommonAlarm, Scene> = {
       const { privateKey, publicKey } = licenceKey()
       const text = licenceText(privateKey, { exp: Math.floor((set.clock.now() + 20 * DAY) / 1000) })
       const deployment = { ...ports.deployment, license: { text, publicKey } }
-      watchLicence(having(ports, { deployment }))
+      logLicenceExpiry(having(ports, { deployment }))
     },
     cure: async () => {
       set.pass(3 * 60 * MINUTE)

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { pull } from '../../../../shared/replication/secondary/pull.ts'
+import { pullFromPrimary } from '../../../../shared/replication/secondary/pull.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
@@ -77,7 +77,7 @@ describe('the journal in status', () => {
 
   test('shows the canary age of the newest entry, which may have arrived after the last heartbeat', async () => {
     const { ports, connect } = set.at('west')
-    const pulling = pull(ports, connect, { deadline: set.clock.now() + 9000 })
+    const pulling = pullFromPrimary(ports, connect, { deadline: set.clock.now() + 9000 })
     await set.clock.sleep(6000)
     await doing.write('east', 'amid-a-run')
     await pulling

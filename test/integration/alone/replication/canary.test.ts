@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Tables } from '../../../../shared/storage/requests.ts'
+import type { TableNames } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Searches every output of a set for its secrets, from its beginning to its first switch.
@@ -134,7 +134,7 @@ test('no input of an execution or job, no log, no audit log and no event contain
 test('no table and no journal entry contains a secret, so neither does a backup or a stream', async () => {
   const { members } = await set.snapshot()
   for (const { name, items } of members)
-    for (const table of Object.keys(items) as (keyof Tables)[])
+    for (const table of Object.keys(items) as (keyof TableNames)[])
       expect([name, table, holders(items[table])]).toEqual([name, table, []])
   for (const { name, head, ports } of set.members) {
     const { lineage, retainedFrom, last } = await head()

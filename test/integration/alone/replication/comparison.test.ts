@@ -7,9 +7,9 @@ import {
   readStoredLeaf,
 } from '../../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../../shared/link/source-link.ts'
-import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
-import { pull } from '../../../../shared/replication/secondary/pull.ts'
-import { readSegments } from '../../../../shared/replication/sync/segments.ts'
+import type { ConnectToPeer } from '../../../../shared/replication/secondary/connect.ts'
+import { pullFromPrimary } from '../../../../shared/replication/secondary/pull.ts'
+import { readSyncSegments } from '../../../../shared/replication/sync/segments.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -50,7 +50,7 @@ async function missynced(name: string, change: (item: StoredItem) => StoredItem 
 }
 
 const isDue = async () =>
-  (await readSegments(set.at('west').ports)).some(({ data }) => data?.compare === true)
+  (await readSyncSegments(set.at('west').ports)).some(({ data }) => data?.compare === true)
 
 const toldOf = (beginning: string) =>
   set
@@ -85,7 +85,7 @@ test('items that a full sync has missed or left over are found and fetched', asy
 
 test('an item that the primary returns differently each time is given up after three syncs', async () => {
   let asked = 0
-  const lying: Connect = peer => {
+  const lying: ConnectToPeer = peer => {
     const link: SourceLink = set.at('west').connect(peer)
     return {
       ...link,
@@ -109,7 +109,7 @@ test('an item that the primary returns differently each time is given up after t
   for (let rounds = 0; rounds < 8 && (await isDue()); rounds++) {
     await set.at('west').minute({ hashes: true })
     set.pass(30_000)
-    await pull(set.at('west').as('on-pull'), lying, { deadline: set.clock.now() + 9000 })
+    await pullFromPrimary(set.at('west').as('on-pull'), lying, { deadline: set.clock.now() + 9000 })
   }
   expect(await isDue()).toBe(false)
   expect(toldOf('items do not stay in line')).toEqual([

@@ -5,7 +5,7 @@ import { createCallMeter } from '../../../../shared/adapters/aws/system.ts'
 import { createDynamoTables } from '../../../../shared/adapters/aws/table.ts'
 import type { TableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { create, replace } from '../../../../shared/storage/changes.ts'
+import { createItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { HOME, launch, loginAs } from '../../../support/requests/logins.ts'
 import { workerOn } from '../../../support/requests/workers.ts'
@@ -42,7 +42,7 @@ beforeAll(async () => {
   if (!item) throw new Error('no record')
   record = { ...item.data, ...(await begun(journal)) }
   clock.ms = Date.now()
-  expect(await store.commit([replace(item, item, record)], { record: item.data, readAt: clock.ms })).toBe(
+  expect(await store.commit([replaceItem(item, item, record)], { record: item.data, readAt: clock.ms })).toBe(
     'done',
   )
 })
@@ -127,10 +127,10 @@ function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
     const place = key('access', owner, `i-${index}`)
     const [entry] = await own.read([place])
     const changes = [
-      create(key('token', fresh('token')), { createdAt: 1 } as never, {
+      createItem(key('token', fresh('token')), { createdAt: 1 } as never, {
         expires: Math.floor(Date.now() / 1000) + 60,
       }),
-      replace(place, entry, { role: fresh() } as never),
+      replaceItem(place, entry, { role: fresh() } as never),
     ]
     const result = await own.commit(changes, { record, readAt: Date.now() }).catch(() => 'busy')
     return result === 'done'

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ttlOfGeneration } from '../../../../shared/journal/generation.ts'
-import { hourlyHandler } from '../../../../shared/workers/handlers.ts'
+import { createHourlyHandler } from '../../../../shared/workers/handlers.ts'
 import { standing, wrongSums } from '../../../support/service/journal.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
@@ -85,7 +85,7 @@ describe('a secondary', () => {
     for (let hour = 0; hour < 24; hour++) {
       set.pass(HOUR)
       await set.tick({ hashes: hour % 8 === 0 })
-      await hourlyHandler(at('west').as('on-tidy-schedule'))({}, context)
+      await createHourlyHandler(at('west').as('on-tidy-schedule'))({}, context)
       await set.settled()
     }
     expect(await all('west')).toEqual(before)

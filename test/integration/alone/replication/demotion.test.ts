@@ -4,8 +4,8 @@ import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { makeOwnLinkKey } from '../../../../shared/link/admin/keys.ts'
 import { type ClusterRecord, createEmptyLink } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
-import { giveUp, type OperationRun } from '../../../../shared/replication/operation/run.ts'
-import { put, replace } from '../../../../shared/storage/changes.ts'
+import { failOperation, type OperationRun } from '../../../../shared/replication/operation/run.ts'
+import { putItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
@@ -40,10 +40,13 @@ beforeEach(async () => {
     startedAt: now,
     changedAt: now,
   }
-  await east.store.commit([replace(record, record, primary), put(key('operation', OPERATION), state)], {
-    record: record.data,
-    readAt: now,
-  })
+  await east.store.commit(
+    [replaceItem(record, record, primary), putItem(key('operation', OPERATION), state)],
+    {
+      record: record.data,
+      readAt: now,
+    },
+  )
   for (let n = 0; n < 3; n++) await commit(east, [policyAt(`p${n}`), `${n}`])
   // a process has allocated a position, and dies
   await east.journal.allocate(formatEpoch(1, east.id))
@@ -139,13 +142,13 @@ describe('a demotion', () => {
 
   test('that fails allows another role change, and keeps its completed steps', async () => {
     const text = 'the step close failed'
-    await giveUp(runOf(), OPERATION, { code: 'internal', text })
+    await failOperation(runOf(), OPERATION, { code: 'internal', text })
     const { record, operation } = await stand()
     expect(record).toMatchObject({ mode: 'primary' })
     expect(record).not.toHaveProperty('operation')
     expect(operation).toMatchObject({ status: 'failed', fault: { text } })
     // an operation that was replaced meanwhile is left to its replacement
-    await giveUp(runOf(), OPERATION, { code: 'internal', text: 'again' })
+    await failOperation(runOf(), OPERATION, { code: 'internal', text: 'again' })
     expect((await stand()).operation).toMatchObject({ fault: { text } })
   })
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { accessorOfHash, tokenHashOf } from '../../../../shared/model/token.ts'
-import { put } from '../../../../shared/storage/changes.ts'
-import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
+import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { sized } from '../../../support/runner/size.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -34,7 +34,10 @@ async function giveToken(): Promise<void> {
     epoch: now.epoch ?? '',
     madeAt: ports.clock.now(),
   }
-  await ports.store.commit([put(key('operation-token'), made)], { record: now, readAt: ports.clock.now() })
+  await ports.store.commit([putItem(key('operation-token'), made)], {
+    record: now,
+    readAt: ports.clock.now(),
+  })
 }
 
 const disable = (): Promise<Reply> =>
@@ -60,7 +63,7 @@ async function isAlone(): Promise<void> {
   expect((await ok('GET', '/sys/policies/acl/shared')).body.data.name).toBe('shared')
   await ok('POST', '/sys/policies/acl/shared', POLICY)
   await ok('POST', '/sys/policies/acl/own', POLICY)
-  const lists = [partitions('member'), partitions('secondary')] as const
+  const lists = [itemPartitions('member'), itemPartitions('secondary')] as const
   for (const where of lists) expect(await ports.store.list<'member' | 'secondary'>(where)).toEqual([])
   const left = [key('contact'), key('puller'), key('pending-key'), key('token-key'), key('operation-token')]
   expect(await ports.store.read(left)).toEqual(left.map(() => undefined))

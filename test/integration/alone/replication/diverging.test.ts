@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { computeItemLeaf } from '../../../../shared/journal/tree.ts'
-import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
+import { shortKeyName } from '../../../../shared/replication/secondary/diverging.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
@@ -71,7 +71,7 @@ test('items that keep changing outside the primary’s journal are given up afte
     corrupted_merkle_tree: true,
     state: 'stream-wals',
     connection_state: 'ready',
-    diverging_items: [tagOf(X)],
+    diverging_items: [shortKeyName(X)],
   })
   const { data } = (await set.at('west').ports.journal.readRaw([key('policy', 'other')]))[0] ?? {}
   expect(data).toEqual({ text: 'path "six" {}' })
@@ -82,7 +82,7 @@ test('the audit log and the report name the given-up items', async () => {
   expect(entries).toEqual([expect.objectContaining({ count: 1, items: ['policy policy/x'] })])
   const { body } = await set.at('west').ok('GET', '/sys/replication/dr/divergence')
   expect(body.data).toMatchObject({
-    diverging: [{ kind: 'policy', key: ['policy', 'x'], given_up: true, name: tagOf(X) }],
+    diverging: [{ kind: 'policy', key: ['policy', 'x'], given_up: true, name: shortKeyName(X) }],
   })
 })
 

@@ -4,7 +4,7 @@ import type { DrillRecord } from '../../../../shared/model/drill.ts'
 import type { AskCluster } from '../../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { drillHandler } from '../../../../shared/workers/drills.ts'
+import { createDrillHandler } from '../../../../shared/workers/drills.ts'
 import { asFunction, checkAllowed } from '../../../support/iam/judge.ts'
 import { workflowRequest } from '../../../support/iam/requests.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
@@ -46,7 +46,7 @@ const DRILL_TRIES = 4
 /** Runs the drill as the state machine does: repeats each step until it is done, retries failures, and reports the end. */
 async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = async () => undefined) {
   const { ports } = set.at('east')
-  const handler = drillHandler(set.at('east').as('on-drill'), { policy: 'drill', ask })
+  const handler = createDrillHandler(set.at('east').as('on-drill'), { policy: 'drill', ask })
   const operation = ports.entropy.uuid()
   const take = async (step: string): Promise<void> => {
     for (let tries = 1; ; )
@@ -187,17 +187,17 @@ describe('a drill does not begin', () => {
     }
     const schedule = (at: string) =>
       asFunction('on-drill', () =>
-        drillHandler(having(set.at(at).as('on-drill'), { workflows }), { policy: 'drill', ask: asking() })(
-          {},
-          context,
-        ),
+        createDrillHandler(having(set.at(at).as('on-drill'), { workflows }), {
+          policy: 'drill',
+          ask: asking(),
+        })({}, context),
       )
     await schedule('west')
     expect(started).toEqual([])
     await schedule('east')
     await schedule('east')
     expect(started).toEqual(['drill'])
-    await drillHandler(having(set.at('east').as('on-drill'), { workflows }), undefined)({}, context)
+    await createDrillHandler(having(set.at('east').as('on-drill'), { workflows }), undefined)({}, context)
     expect(started).toEqual(['drill'])
   })
 })

@@ -5,15 +5,15 @@ import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { treeRootsPk } from '../../../../shared/journal/refresh.ts'
 import { parseTreeBucketText, readStoredLeafInTree } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { backfillAll } from '../../../../shared/replication/primary/backfill.ts'
-import { detachAll } from '../../../../shared/replication/primary/detach.ts'
+import { backfillAllItems } from '../../../../shared/replication/primary/backfill.ts'
+import { removeJournalMarks } from '../../../../shared/replication/primary/detach.ts'
 import {
-  beginJournal,
+  beginOwnJournal,
   createBackfillJob,
-  createDetachJob,
-  endJournal,
+  createMarksRemovalJob,
+  endJournalKeeping,
 } from '../../../../shared/replication/primary/enable.ts'
-import { create, put, remove, replace } from '../../../../shared/storage/changes.ts'
+import { createItem, putItem, removeItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { bounds } from '../../../../shared/values/bounds.ts'
@@ -52,13 +52,13 @@ async function become(change: (record: ClusterRecord) => ClusterRecord): Promise
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('no record')
   expect(
-    await store.commit([replace(item, item, change(item.data))], { record: item.data, readAt: clock.ms }),
+    await store.commit([replaceItem(item, item, change(item.data))], { record: item.data, readAt: clock.ms }),
   ).toBe('done')
 }
 
 /** Changes the record as primary/enable does. */
 async function enabled(): Promise<string> {
-  const { head, ...begun } = await beginJournal(ports, await recordNow())
+  const { head, ...begun } = await beginOwnJournal(ports, await recordNow())
   expect(await ports.journal.transact([head])).toBe('done')
   await become(record => ({ ...record, mode: 'primary', treeComplete: false, ...begun }))
   return begun.treeId
@@ -66,7 +66,7 @@ async function enabled(): Promise<string> {
 
 /** Changes the record as primary/disable does. */
 async function disabled(): Promise<string> {
-  const { journalStart } = await endJournal(ports, await recordNow())
+  const { journalStart } = await endJournalKeeping(ports, await recordNow())
   await become(({ epoch: _epoch, treeId: _treeId, treeComplete: _built, ...record }) => ({
     ...record,
     mode: 'disabled',
@@ -87,9 +87,9 @@ async function finished<T extends { notBefore: number }>(
   }
 }
 const backfillSome = (treeId: string) =>
-  finished(job => backfillAll(run(), job), createBackfillJob(treeId, clock.ms))
+  finished(job => backfillAllItems(run(), job), createBackfillJob(treeId, clock.ms))
 const detachOne = (since: string, treeId?: string) =>
-  finished(job => detachAll(run(), job), createDetachJob(since, treeId, clock.ms))
+  finished(job => removeJournalMarks(run(), job), createMarksRemovalJob(since, treeId, clock.ms))
 
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)
@@ -103,7 +103,7 @@ async function seeded(count: number): Promise<void> {
   for (let at = 0; at < count; at += 50)
     await write(
       ...Array.from({ length: Math.min(50, count - at) }, (_, index) =>
-        create(place(`n${at + index}`), role('old')),
+        createItem(place(`n${at + index}`), role('old')),
       ),
     )
 }
@@ -139,12 +139,12 @@ describe('backfill', () => {
           const name = `n${(writes * 37) % SIZE}`
           writes += 1
           const [item] = await store.read([place(name)])
-          if (writes % 3 === 0) await write(remove(place(name)))
-          else if (item) await write(replace(item, item, role(`new ${writes}`)))
-          else await write(create(place(name), role(`again ${writes}`)))
+          if (writes % 3 === 0) await write(removeItem(place(name)))
+          else if (item) await write(replaceItem(item, item, role(`new ${writes}`)))
+          else await write(createItem(place(name), role(`again ${writes}`)))
           const late = { ...before, readAt: clock.ms }
-          await store.commit([put(place(`late${writes % 9}`), role(`late ${writes}`))], late)
-          await store.commit([remove(place(`n${(writes * 11) % SIZE}`))], late)
+          await store.commit([putItem(place(`late${writes % 9}`), role(`late ${writes}`))], late)
+          await store.commit([removeItem(place(`n${(writes * 11) % SIZE}`))], late)
         }
         return page
       },
@@ -153,7 +153,7 @@ describe('backfill', () => {
     await finished(
       job => {
         passes += 1
-        return backfillAll(
+        return backfillAllItems(
           createJobRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
           job,
         )
@@ -181,7 +181,7 @@ describe('backfill', () => {
     const before = { record: await recordNow(), readAt: clock.ms }
     const treeId = await enabled()
     await backfillSome(treeId)
-    await store.commit([put(place('straggler'), role('late'))], { ...before, readAt: clock.ms })
+    await store.commit([putItem(place('straggler'), role('late'))], { ...before, readAt: clock.ms })
     expect(await differences(journal)).not.toEqual([])
     await backfillSome(treeId)
     await sound(treeId)
@@ -190,7 +190,7 @@ describe('backfill', () => {
 
   test('handles items of the maximum size', async () => {
     const large = 'x'.repeat(350_000)
-    for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
+    for (let index = 0; index < 14; index++) await write(createItem(place(`large${index}`), role(large)))
     const treeId = await enabled()
     await backfillSome(treeId)
     expect((await items()).filter(item => !readStoredLeafInTree(item, treeId))).toEqual([])
@@ -209,7 +209,7 @@ describe('backfill', () => {
   test('continues in another run after time ran out', async () => {
     await seeded(60)
     const treeId = await enabled()
-    await finished(job => backfillAll(createJobRun(ports, clock.ms + 1), job), {
+    await finished(job => backfillAllItems(createJobRun(ports, clock.ms + 1), job), {
       ...createBackfillJob(treeId, clock.ms),
       notBefore: 0,
     })
@@ -239,9 +239,9 @@ describe('ending a journal', () => {
     if (!item) throw new Error('n5')
     expect(
       await write(
-        replace(item, item, role('after')),
-        remove(place('n6')),
-        create(place('more'), role('more')),
+        replaceItem(item, item, role('after')),
+        removeItem(place('n6')),
+        createItem(place('more'), role('more')),
       ),
     ).toBe('done')
     await detachOne(since)
@@ -273,7 +273,7 @@ describe('ending a journal', () => {
     await seeded(30)
     await backfillSome(await enabled())
     await disabled()
-    await write(put(place('n3'), role('between')))
+    await write(putItem(place('n3'), role('between')))
     const treeId = await enabled()
     await backfillSome(treeId)
     await sound(treeId)
@@ -284,7 +284,7 @@ describe('ending a journal', () => {
     await seeded(1)
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
-    const [held] = [await journal.allocate(epoch), await write(create(place('x'), role('x')))]
+    const [held] = [await journal.allocate(epoch), await write(createItem(place('x'), role('x')))]
     const end = await endOwnEpoch(ports, { epoch })
     expect(end).toEqual({ epoch, seq: 2 })
     expect(await endOwnEpoch(ports, { epoch })).toEqual(end)
@@ -327,9 +327,9 @@ describe('a dense journal', () => {
   test('ends at the first position without an entry; holes below later entries are closed', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
-    await write(create(place('a'), role('a')))
+    await write(createItem(place('a'), role('a')))
     await journal.allocate(epoch)
-    await write(create(place('b'), role('b')))
+    await write(createItem(place('b'), role('b')))
     await journal.allocate(epoch)
     const now = async () => findDenseFrontier(journal, (await journal.head()) as never)
     expect(await now()).toBe(1)
@@ -343,7 +343,7 @@ describe('a dense journal', () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)
-    await write(create(place('a'), role('a')))
+    await write(createItem(place('a'), role('a')))
     const start = clock.ms
     await fillJournalHoles(ports, 'below')
     expect(clock.ms - start).toBeGreaterThanOrEqual(300)

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
-import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -217,7 +217,7 @@ describe('a cluster that has left the set', () => {
     await set.join('west', 'east', 'west-2')
     await set.converge()
     const holders = async (name: string) =>
-      (await set.at(name).ports.store.list(partitions('holder'))).map(({ sk, data }) => [sk, data])
+      (await set.at(name).ports.store.list(itemPartitions('holder'))).map(({ sk, data }) => [sk, data])
     expect(await holders('west')).toEqual(await holders('east'))
     expect(await givenAt('east')).toEqual([['north', 'west']])
   })

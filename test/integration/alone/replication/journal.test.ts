@@ -5,7 +5,7 @@ import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/j
 import { bucketMarkText, formatEpoch, positionText } from '../../../../shared/journal/position.ts'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { type LeafLimbs, splitLeafIntoLimbs, treeBucketOf } from '../../../../shared/journal/tree.ts'
-import { applyWindow, targetOf } from '../../../../shared/replication/apply/window.ts'
+import { applyEntryWindow, createApplyTarget } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { tableStore } from '../../../support/tables/store.ts'
@@ -252,7 +252,10 @@ describe('a transaction', () => {
     const [entry, own] = [entryWith(1, 'c1'), { journal, clock: systemClock, entropy: systemEntropy }]
     await storage.fault({ kind: 'reset', when: 'after', skip: 0, operation: 'TransactWriteItems' })
     const setting = { treeId: `life-${epoch}`, incarnation: 1, replayUntil: 0, now: 1_800_000_000 }
-    expect(await applyWindow([entry], setting, targetOf(own))).toEqual({ busy: false, mismatch: [] })
+    expect(await applyEntryWindow([entry], setting, createApplyTarget(own))).toEqual({
+      busy: false,
+      mismatch: [],
+    })
     const [change] = entry.body
     const [there] = await journal.readRaw(change ? [change] : [])
     expect(there).toMatchObject({ rev: 'r1', pos: positionText(at(1)) })

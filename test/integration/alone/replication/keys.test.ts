@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
-import type { AccessKeys } from '../../../../shared/ports.ts'
+import type { AccessKeyManager } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -35,12 +35,12 @@ function imitatedKeys() {
     keys.set(accessKey, secretKey)
     return { accessKey, secretKey }
   }
-  const isGood = ({ credentials }: Parameters<AccessKeys['works']>[0]): boolean =>
+  const isGood = ({ credentials }: Parameters<AccessKeyManager['works']>[0]): boolean =>
     credentials !== undefined && keys.get(credentials.accessKey) === credentials.secretKey.reveal()
-  const checked = (settings: Parameters<AccessKeys['works']>[0]): void => {
+  const checked = (settings: Parameters<AccessKeyManager['works']>[0]): void => {
     if (!isGood(settings)) throw new Error('the key is not accepted')
   }
-  const port: AccessKeys = {
+  const port: AccessKeyManager = {
     owner: async settings => {
       checked(settings)
       return { userName: 'cloud-auth' }

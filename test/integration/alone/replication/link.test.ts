@@ -18,8 +18,8 @@ import {
 } from '../../../../shared/link/pair.ts'
 import { createSourceLink } from '../../../../shared/link/source-link.ts'
 import { isStatementSignedBy } from '../../../../shared/link/statements.ts'
-import { replace } from '../../../../shared/storage/changes.ts'
-import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { replaceItem } from '../../../../shared/storage/changes.ts'
+import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { clock } from '../../../support/service/clock.ts'
 import { api, cluster, done, fresh, invoke } from '../../../support/service/cluster.ts'
 import { begun } from '../../../support/service/journal.ts'
@@ -47,7 +47,7 @@ beforeAll(async () => {
   const ownKey = await makeOwnLinkKey({ cipher, entropy: systemEntropy })
   const link = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey }
   await commit(
-    replace(item, item, { ...item.data, ...begin, set, treeComplete: true, clusterAddr: url, link }),
+    replaceItem(item, item, { ...item.data, ...begin, set, treeComplete: true, clusterAddr: url, link }),
   )
   return () => endServer(server)
 })
@@ -130,7 +130,7 @@ describe('a secondary', () => {
         entropy: systemEntropy,
         kms,
       })
-      const [term] = await store.list(partitions('term'))
+      const [term] = await store.list(itemPartitions('term'))
       if (!term) throw new Error('there is no term')
       await expect(theirs.decrypt(term, 'probe', term.data.probe)).resolves.toBeDefined()
     },

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { AccessEntry } from '../../../../shared/model/access-entry.ts'
-import { create } from '../../../../shared/storage/changes.ts'
+import { createItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -60,7 +60,7 @@ async function entered(set: ClusterSet, accessor: string, instance: string): Pro
     expiresAt: now + 3_600_000,
   }
   const as = { record: await record(), readAt: now }
-  expect(await ports.store.commit([create(key('access', accessor, instance), entry)], as)).toBe('done')
+  expect(await ports.store.commit([createItem(key('access', accessor, instance), entry)], as)).toBe('done')
 }
 
 test('lost deletions of both kinds are in every paging of the report as soon as the former primary follows', async () => {

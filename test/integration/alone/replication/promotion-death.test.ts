@@ -4,7 +4,7 @@ import { OperationFailed } from '../../../../shared/replication/operation/faults
 import type { OperationRun } from '../../../../shared/replication/operation/run.ts'
 import { giveUpPromotion } from '../../../../shared/replication/promotion/serve.ts'
 import { promotionSteps } from '../../../../shared/replication/promotion/step.ts'
-import { create, replace } from '../../../../shared/storage/changes.ts'
+import { createItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { having } from '../../../support/set/member-ports.ts'
@@ -36,7 +36,7 @@ async function begun(id = OPERATION): Promise<void> {
     promotion: { force: false, requestHmac: 'hmac', warnings: [] },
   }
   await store.commit(
-    [create(key('operation', id), state), replace(record, record, { ...record.data, operation: id })],
+    [createItem(key('operation', id), state), replaceItem(record, record, { ...record.data, operation: id })],
     { record: record.data, readAt: clock.now() },
   )
 }

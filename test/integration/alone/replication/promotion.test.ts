@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
-import { put } from '../../../../shared/storage/changes.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
@@ -147,8 +147,8 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     const of = { treeId, operation: 'o', startedAt: 1 }
     await ports.store.commit(
       [
-        put(key('tree-check'), { ...of, checkedAt: 2, corrupted: true }),
-        put(key('tree-reindex'), { ...of, stage: 'building', done: 1, total: 2 }),
+        putItem(key('tree-check'), { ...of, checkedAt: 2, corrupted: true }),
+        putItem(key('tree-reindex'), { ...of, stage: 'building', done: 1, total: 2 }),
       ],
       as,
     )

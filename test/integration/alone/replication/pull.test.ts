@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import { type ClusterRecord, setRecordKeyring } from '../../../../shared/model/cluster.ts'
-import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
-import { replaceKeyring } from '../../../../shared/replication/secondary/follower.ts'
-import { pull } from '../../../../shared/replication/secondary/pull.ts'
-import { put, replace } from '../../../../shared/storage/changes.ts'
+import type { ConnectToPeer } from '../../../../shared/replication/secondary/connect.ts'
+import { replaceFollowerKeyring } from '../../../../shared/replication/secondary/follower.ts'
+import { pullFromPrimary } from '../../../../shared/replication/secondary/pull.ts'
+import { putItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { policyAt } from '../../../builders/journal.ts'
 import {
   admitting,
@@ -23,7 +23,7 @@ import {
 
 let east: Member
 let west: Member
-let connect: Connect
+let connect: ConnectToPeer
 
 beforeEach(async () => {
   const clock = { ms: Date.now() }
@@ -67,8 +67,8 @@ async function asSecondary(set: string): Promise<void> {
   expect(keyring?.data.id).toBe(imported.keyring.id)
   await west.store.commit(
     [
-      replace(record, record, next),
-      put(key('keyring'), { ...imported.keyring, edition: record.data.keyringEdition }),
+      replaceItem(record, record, next),
+      putItem(key('keyring'), { ...imported.keyring, edition: record.data.keyringEdition }),
     ],
     {
       record: next,
@@ -86,7 +86,10 @@ const portsOf = ({ store, journal, cipher, keyFactory, clock, entropy }: Member)
 
 const SECONDS = 1000
 const pulled = (link = connect, more: { waitsForLease?: boolean } = {}) =>
-  pull(portsOf(memberAs(west, 'on-pull')), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
+  pullFromPrimary(portsOf(memberAs(west, 'on-pull')), link, {
+    deadline: west.turn.ms + 12 * SECONDS,
+    ...more,
+  })
 
 /** Starts another run that pulls until a moment. */
 async function beingPulled(until: number): Promise<void> {
@@ -94,7 +97,7 @@ async function beingPulled(until: number): Promise<void> {
   if (!record) throw new Error('not initialised')
   const other = { runId: 'another run', until, state: 'stream-wals' as const, rounds: 0 }
   const as = { record: record.data, readAt: west.turn.ms }
-  await west.store.commit([replace(key('puller'), lease, other)], as)
+  await west.store.commit([replaceItem(key('puller'), lease, other)], as)
 }
 
 const told = async () => {
@@ -113,14 +116,14 @@ test('a run syncs, streams, and stores its progress', async () => {
 
 test('a second run ends immediately while one runs', async () => {
   let others = 0
-  const busy: Connect = peer => {
+  const busy: ConnectToPeer = peer => {
     const link = connect(peer)
     return {
       ...link,
       scan: async request => {
         others += 1
         let asked = false
-        await pull(
+        await pullFromPrimary(
           portsOf(west),
           () => {
             asked = true
@@ -141,7 +144,7 @@ test('a second run ends immediately while one runs', async () => {
 test('a silent or refusing primary is called again, and known facts stay', async () => {
   await pulled()
   let calls = 0
-  const failing: Connect = peer => ({
+  const failing: ConnectToPeer = peer => ({
     ...connect(peer),
     heartbeat: async request => {
       calls += 1
@@ -185,7 +188,7 @@ test('no item of a new term is stored before the term', async () => {
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
   const { keyring: next } = await east.keyFactory.addNextTerm(keyring.data, east.turn.ms)
-  const changes = replaceKeyring(record, keyring, next)
+  const changes = replaceFollowerKeyring(record, keyring, next)
   const changed = setRecordKeyring(record.data, next).record
   await east.store.commit(changes, {
     record: changed,
@@ -196,7 +199,7 @@ test('no item of a new term is stored before the term', async () => {
   const secretKey = await east.cipher.encrypt(place, 'secretKey', 'of the new term')
   expect(secretKey.startsWith('2.')).toBe(true)
   await commit(east, [place, secretKey])
-  const early: Connect = peer => ({
+  const early: ConnectToPeer = peer => ({
     ...connect(peer),
     keyring: () => Promise.reject(new LinkSilent('not now')),
   })
@@ -207,7 +210,7 @@ test('no item of a new term is stored before the term', async () => {
   const [mine] = await west.store.read([key('cluster')])
   expect(mine?.data.term).toBe(2)
   west.cipher.expectKeyring(mine?.data ?? expect.unreachable())
-  expect((await west.cipher.decrypt(place, 'secretKey', secretKey as Encrypted)).reveal()).toBe(
+  expect((await west.cipher.decrypt(place, 'secretKey', secretKey as EncryptedText)).reveal()).toBe(
     'of the new term',
   )
 })
@@ -218,7 +221,7 @@ test('during a role change a run applies entries, but begins no sync', async () 
     if (!record) throw new Error('no record')
     const { operation: _, ...rest } = record.data
     const next = { ...rest, ...(operation === undefined ? {} : { operation }) }
-    await west.store.commit([replace(record, record, next)], { record: next, readAt: west.turn.ms })
+    await west.store.commit([replaceItem(record, record, next)], { record: next, readAt: west.turn.ms })
   }
   await operate('another')
   await pulled()
@@ -232,7 +235,7 @@ test('during a role change a run applies entries, but begins no sync', async () 
 })
 
 test('the reported addresses of the primary are stored', async () => {
-  const moved: Connect = peer => ({
+  const moved: ConnectToPeer = peer => ({
     ...connect(peer),
     heartbeat: async request => ({
       ...(await connect(peer).heartbeat(request)),
@@ -276,7 +279,7 @@ test('given-up items are fetched once more after recover', async () => {
   const keys = [{ kind, pk, sk, rounds: 4, at: west.turn.ms }]
   const diverging = { treeId: west.treeId, link: record.data.link?.name ?? '', keys }
   const recovery = { at: west.turn.ms }
-  await west.store.commit([put(key('diverging'), diverging), put(key('recovery'), recovery)], as)
+  await west.store.commit([putItem(key('diverging'), diverging), putItem(key('recovery'), recovery)], as)
   await pulled()
   expect(await west.store.read([key('recovery'), key('diverging')])).toEqual([undefined, undefined])
   expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)

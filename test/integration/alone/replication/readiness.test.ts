@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { LINK_FORMAT } from '../../../../shared/link/source.ts'
-import { type Change, put, remove, replace } from '../../../../shared/storage/changes.ts'
+import { type Change, putItem, removeItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -130,10 +130,10 @@ describe('readiness of a healthy pair', () => {
 /** Causes an obstacle; returns a function that removes it. */
 const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   'a tree found corrupted': () =>
-    stored(treeId => put(key('tree-check'), { treeId, operation: 'x', startedAt: 1, corrupted: true })),
+    stored(treeId => putItem(key('tree-check'), { treeId, operation: 'x', startedAt: 1, corrupted: true })),
   'a reindex': () =>
     stored(treeId =>
-      put(key('tree-reindex'), {
+      putItem(key('tree-reindex'), {
         treeId,
         operation: 'x',
         startedAt: 1,
@@ -144,7 +144,12 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
     ),
   'journal entries that cannot be applied': () =>
     stored(() =>
-      put(key('puller'), { runId: 'x', until: 0, state: 'idle', fault: 'policy p is not as it should be' }),
+      putItem(key('puller'), {
+        runId: 'x',
+        until: 0,
+        state: 'idle',
+        fault: 'policy p is not as it should be',
+      }),
     ),
   'a primary that fell silent': async () => {
     set.cut('east', 'west')
@@ -157,7 +162,10 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
       if (!item) throw new Error('there is no record')
       const { operation: _, ...record } = item.data
       const next = operation === undefined ? record : { ...record, operation }
-      await ports.store.commit([replace(item, item, next)], { record: item.data, readAt: ports.clock.now() })
+      await ports.store.commit([replaceItem(item, item, next)], {
+        record: item.data,
+        readAt: ports.clock.now(),
+      })
     }
     await change('another')
     return () => change(undefined)
@@ -171,7 +179,7 @@ async function stored(item: (treeId: string) => Change): Promise<() => Promise<u
   const as = { record: { ...rest, treeId }, readAt: ports.clock.now() }
   const change = item(treeId)
   await ports.store.commit([change], as)
-  return async () => ports.store.commit([remove(change.key)], { ...as, readAt: ports.clock.now() })
+  return async () => ports.store.commit([removeItem(change.key)], { ...as, readAt: ports.clock.now() })
 }
 
 const withoutTimes = (text: string): string => text.replace(/\d+ s ago/g, 'n s ago')

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultClientSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { combineShares } from '../../../../shared/cluster/shares.ts'
-import { put } from '../../../../shared/storage/changes.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
 import { decryptField, deriveTermKeys, type TermKeys } from '../../../../shared/storage/encryption.ts'
-import { openEnvelope } from '../../../../shared/storage/keyring.ts'
-import { type Key, type Kind, key, kinds, specOf } from '../../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { openKeyringEnvelope } from '../../../../shared/storage/keyring.ts'
+import { itemKindSpec, itemKinds, type Key, type Kind, key } from '../../../../shared/storage/kinds.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Recovery shares authorise and decrypt nothing, and a member with all its keys cannot make one.
@@ -28,7 +28,7 @@ async function storeKey(set: ClusterSet, name: string): Promise<void> {
   const place = key('client-config', 'm')
   const secretKey = await cipher.encrypt(place, 'secretKey', keyOf(shares).toString('base64'))
   expect(
-    await store.commit([put(place, { ...defaultClientSettings, secretKey })], { record: now, readAt }),
+    await store.commit([putItem(place, { ...defaultClientSettings, secretKey })], { record: now, readAt }),
   ).toBe('done')
 }
 
@@ -37,7 +37,7 @@ async function termsOf(set: ClusterSet, name: string): Promise<TermKeys[]> {
   const { ports, kms } = set.at(name)
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('no keyring')
-  const keys = openEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
+  const keys = openKeyringEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
   return keys.terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
 }
 
@@ -50,8 +50,8 @@ function textsIn(value: unknown): string[] {
 
 const FIELDS = [
   ...new Set(
-    (Object.keys(kinds) as Kind[])
-      .flatMap(kind => Object.keys(specOf(kind).encrypted ?? {}))
+    (Object.keys(itemKinds) as Kind[])
+      .flatMap(kind => Object.keys(itemKindSpec(kind).encrypted ?? {}))
       .map(path => path.split('.').at(-1) ?? ''),
   ),
 ]
@@ -71,7 +71,7 @@ function readableIn(
     const texts = textsIn(content)
     raw.push(...texts)
     for (const text of texts.filter(one => /^\d+\.[\w-]{38,}$/.test(one)))
-      for (const kind of Object.keys(kinds) as Kind[])
+      for (const kind of Object.keys(itemKinds) as Kind[])
         opened.push(...FIELDS.flatMap(field => tryOpen(terms, { kind, pk, sk }, field, text)))
   }
   return { raw, opened }
@@ -79,7 +79,7 @@ function readableIn(
 
 function tryOpen(terms: readonly TermKeys[], at: Key, field: string, text: string): string[] {
   try {
-    return [decryptField(terms, at, field, text as Encrypted)]
+    return [decryptField(terms, at, field, text as EncryptedText)]
   } catch {
     return []
   }

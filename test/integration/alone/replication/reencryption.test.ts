@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { defaultTidySettings, tidyTimes } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { AccessEntry } from '../../../../shared/model/access-entry.ts'
-import { create, put } from '../../../../shared/storage/changes.ts'
+import { createItem, putItem } from '../../../../shared/storage/changes.ts'
 import { listEncryptedKinds } from '../../../../shared/storage/encrypted-kinds.ts'
 import { findEncryptedFields } from '../../../../shared/storage/encrypted-paths.ts'
-import { deriveTermKeys, openField, termNumberOf } from '../../../../shared/storage/encryption.ts'
-import { type Keys, openEnvelope } from '../../../../shared/storage/keyring.ts'
-import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
+import { decryptFieldWithTerms, deriveTermKeys, termNumberOf } from '../../../../shared/storage/encryption.ts'
+import { type KeyringKeys, openKeyringEnvelope } from '../../../../shared/storage/keyring.ts'
+import { itemPartitions, type Key, key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { sized } from '../../../support/runner/size.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
@@ -55,7 +55,7 @@ async function filledSnapshot(): Promise<Warm> {
     const expiresAt = filling.clock.now() + 100 * DAY
     const entry = { clientNonce, role: 'a', expiresAt } as AccessEntry
     const times = tidyTimes(expiresAt, defaultTidySettings)
-    await ports.store.commit([create(place, entry, times)], {
+    await ports.store.commit([createItem(place, entry, times)], {
       record: await record(),
       readAt: ports.clock.now(),
     })
@@ -83,7 +83,7 @@ async function itemsAt(name: string): Promise<StoredItem[]> {
 interface Place {
   place: Key
   field: string
-  text: Encrypted
+  text: EncryptedText
 }
 
 /** Returns all encrypted texts that re-encryption covers: replicated ones and the cluster's own. */
@@ -107,15 +107,17 @@ const numbersAt = async (name: string): Promise<number[]> =>
   [...new Set((await textsAt(name)).map(({ text }) => termNumberOf(text) ?? 0))].toSorted()
 
 /** Returns all keys that a cluster holds. */
-async function keysOf(name: string): Promise<Keys> {
+async function keysOf(name: string): Promise<KeyringKeys> {
   const keyring = await keyringAt(name)
-  return openEnvelope(await set.at(name).kms.unwrap(keyring), keyring.id, keyring.keys)
+  return openKeyringEnvelope(await set.at(name).kms.unwrap(keyring), keyring.id, keyring.keys)
 }
 
 /** Counts the texts of a cluster that some keys decrypt. */
-async function openedBy({ terms }: Keys, name: string): Promise<number> {
+async function openedBy({ terms }: KeyringKeys, name: string): Promise<number> {
   const held = terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
-  return (await textsAt(name)).filter(({ place, field, text }) => openField(held, place, field, text)).length
+  return (await textsAt(name)).filter(({ place, field, text }) =>
+    decryptFieldWithTerms(held, place, field, text),
+  ).length
 }
 
 const minutes = async (count: number): Promise<void> => {
@@ -250,8 +252,8 @@ describe('after a rotation', () => {
     const place = key('role', cloud, 'a')
     const [role] = await ports.store.read([place])
     if (!role) throw new Error('there is no role')
-    const broken = { ...role.data, hmacKey: `1.${'A'.repeat(60)}` as Encrypted }
-    await ports.store.commit([put(place, broken)], { record: await record(), readAt: ports.clock.now() })
+    const broken = { ...role.data, hmacKey: `1.${'A'.repeat(60)}` as EncryptedText }
+    await ports.store.commit([putItem(place, broken)], { record: await record(), readAt: ports.clock.now() })
     await rotate()
     await minutes(3)
     const { reencryption } = await statusAt('east')
@@ -306,7 +308,7 @@ describe('a term that encrypts nothing any more', () => {
     await set.converge()
   }
   const destroyedAt = async (name: string) =>
-    (await set.at(name).ports.store.list(partitions('term'))).filter(
+    (await set.at(name).ports.store.list(itemPartitions('term'))).filter(
       ({ data }) => data.destroyed !== undefined,
     ).length
 

@@ -3,7 +3,7 @@ import { type ApiError, errorCodes } from '../../../../shared/api/errors.ts'
 import * as ceremony from '../../../../shared/ceremony/refusals.ts'
 import { tokenHashOf } from '../../../../shared/model/token.ts'
 import * as role from '../../../../shared/replication/operation/refusals.ts'
-import { put } from '../../../../shared/storage/changes.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -26,7 +26,10 @@ beforeAll(async () => {
     epoch: now.epoch ?? '',
     madeAt: ports.clock.now(),
   }
-  await ports.store.commit([put(key('operation-token'), made)], { record: now, readAt: ports.clock.now() })
+  await ports.store.commit([putItem(key('operation-token'), made)], {
+    record: now,
+    readAt: ports.clock.now(),
+  })
 })
 
 const post = (cluster: string, path: string, body: object): Promise<Reply> =>
@@ -185,7 +188,7 @@ describe('endpoints return the refusals of the table', () => {
     const { ports, record } = set.at('west')
     const [free, now] = [await record(), ports.clock.now()]
     const hold = (data: typeof free) =>
-      ports.store.commit([put(key('cluster'), data)], { record: free, readAt: now })
+      ports.store.commit([putItem(key('cluster'), data)], { record: free, readAt: now })
     await hold({ ...free, operation: 'of-another-request' })
     const refused = await post('west', update, { token: '' })
     await hold(free)

@@ -8,8 +8,8 @@ import type { Host } from '../../../../infra/local/host/host.ts'
 import { joinLocalPair, type PairMember } from '../../../../infra/local/pair/pair.ts'
 import { joinPair } from '../../../../infra/pair/join.ts'
 import { readPair } from '../../../../infra/pair/settings.ts'
-import { changeRoles } from '../../../../shared/replication/drill/change.ts'
-import type { Drilling } from '../../../../shared/replication/drill/run.ts'
+import { changeDrillRoles } from '../../../../shared/replication/drill/change.ts'
+import type { DrillDependencies } from '../../../../shared/replication/drill/run.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
@@ -185,7 +185,7 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
     CLOSED,
     async ({ set, primary, follower }) => {
       const { ports } = set.at('north')
-      const drilling: Drilling = {
+      const drilling: DrillDependencies = {
         clock: ports.clock,
         token: async () => 'o',
         ownName: async () => NAME,
@@ -210,7 +210,7 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
         there: way,
         back: way,
       } as const
-      await changeRoles(drilling, { ...drill, ...times }, 'there', 'follow')
+      await changeDrillRoles(drilling, { ...drill, ...times }, 'there', 'follow')
     },
   ],
   ['the page set-up', ALONE, stage => pasted(stage, 'set-up', 'EAST')],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { replace } from '../../../../shared/storage/changes.ts'
+import { replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { entry } from '../../../support/requests/lists.ts'
 import { workerOn } from '../../../support/requests/workers.ts'
@@ -20,7 +20,7 @@ async function journaled(): Promise<ClusterRecord & { treeId: string }> {
   if (!item) throw new Error('no record')
   const record = { ...item.data, ...(await begun(journal)) }
   clock.ms = Date.now()
-  expect(await store.commit([replace(item, item, record)], { record: item.data, readAt: clock.ms })).toBe(
+  expect(await store.commit([replaceItem(item, item, record)], { record: item.data, readAt: clock.ms })).toBe(
     'done',
   )
   return record
@@ -88,7 +88,7 @@ test('a journal costs a request one more call, or two if stored items must be re
   const { epoch: _epoch, treeId: _treeId, ...record } = item.data
   clock.ms = Date.now()
   const plain = { ...record, mode: 'disabled' } as const
-  await store.commit([replace(item, item, plain)], { record: item.data, readAt: clock.ms })
+  await store.commit([replaceItem(item, item, plain)], { record: item.data, readAt: clock.ms })
   const before = await costs()
   await journaled()
   await costs()

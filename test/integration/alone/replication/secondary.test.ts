@@ -6,8 +6,8 @@ import { addTreeBucket } from '../../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../../shared/link/source-link.ts'
 import { takeFollowStep } from '../../../../shared/replication/secondary/follow.ts'
 import { type Follower, sendHeartbeat } from '../../../../shared/replication/secondary/follower.ts'
-import { applyStaged, stopStaging } from '../../../../shared/replication/secondary/staged.ts'
-import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { applyStagedEntries, stopStagingEntries } from '../../../../shared/replication/secondary/staged.ts'
+import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { type Doing, neighbours, policyAt, tokenAt } from '../../../builders/journal.ts'
 import {
   asPrimary,
@@ -209,9 +209,9 @@ describe('a secondary under load', () => {
     const head = await headOf(west)
     expect(head).toMatchObject({ last: 10, applied: 0 })
     const own = (await follower(west, undefined)).own
-    const all = await Promise.all([1, 2, 3].map(() => applyStaged(own, west.treeId, head)))
+    const all = await Promise.all([1, 2, 3].map(() => applyStagedEntries(own, west.treeId, head)))
     expect(all).toContain('done')
-    expect(await applyStaged(own, west.treeId, head)).toBe('moved')
+    expect(await applyStagedEntries(own, west.treeId, head)).toBe('moved')
     await isEqual()
   })
 })
@@ -383,7 +383,7 @@ describe('the applier', () => {
     })
     await expect(takeFollowStep(said)).rejects.toThrow(Crash)
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 1, applied: 0 })
-    expect(await stopStaging((await follower(west, undefined)).own, west.treeId)).toBe('done')
+    expect(await stopStagingEntries((await follower(west, undefined)).own, west.treeId)).toBe('done')
     expect(await headOf(west)).toMatchObject({ mode: 'draining', last: 1, applied: 1 })
     await isEqual()
   })
@@ -628,7 +628,7 @@ describe('a sync', () => {
     await caughtUp(await follower(east, linkTo(west)))
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
-    const parts = await east.store.list(partitions('report'))
+    const parts = await east.store.list(itemPartitions('report'))
     expect(parts.flatMap(({ data }) => data.entries.map(({ pos }) => pos))).toEqual([
       expect.stringMatching(/\/0*3$/),
     ])
@@ -689,7 +689,7 @@ describe('a sync', () => {
           : east.journal.moveHead(move),
     }
     await expect(caughtUp({ ...one, own: { ...one.own, journal } })).rejects.toThrow(Crash)
-    const parts = await east.store.list(partitions('report'))
+    const parts = await east.store.list(itemPartitions('report'))
     expect(
       parts.flatMap(({ data }) => data.entries.map(entry => entry.changes.map(change => change.sk))),
     ).toEqual([['x', a.sk]])

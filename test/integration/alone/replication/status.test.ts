@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { afterEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { create, put, replace } from '../../../../shared/storage/changes.ts'
+import { createItem, putItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { api, cluster, storage } from '../../../support/service/cluster.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
 import { tableStore } from '../../../support/tables/store.ts'
@@ -18,7 +18,7 @@ const PATHS = ['/sys/replication/dr/status', '/sys/replication/status']
 async function become(parts: Partial<ClusterRecord>): Promise<void> {
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('there is no cluster record')
-  await commit(replace(item, item, { ...item.data, ...parts }))
+  await commit(replaceItem(item, item, { ...item.data, ...parts }))
 }
 
 const status = async () => {
@@ -54,9 +54,9 @@ describe('the status', () => {
       epoch: EPOCH,
     }
     await commit(
-      create(key('secondary', 'b'), { ...nobody, id: 'b', createdAt: 2 }),
-      create(key('secondary', 'a'), { ...nobody, id: 'a', createdAt: 3 }),
-      create(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
+      createItem(key('secondary', 'b'), { ...nobody, id: 'b', createdAt: 2 }),
+      createItem(key('secondary', 'a'), { ...nobody, id: 'a', createdAt: 3 }),
+      createItem(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
     )
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', treeComplete: true })
     // of secondaries, terms, and holders
@@ -117,7 +117,7 @@ describe('the status', () => {
 
   test('of a secondary with a contact', async () => {
     await commit(
-      put(key('contact'), {
+      putItem(key('contact'), {
         at: HEARD,
         roundTripMs: 3,
         skewMs: 0,
@@ -136,7 +136,7 @@ describe('the status', () => {
         primaryAddr: 'https://first.example',
         primaryAddrs: [],
         primaryKey: 'a key',
-        ownKey: 'hidden-key' as Encrypted,
+        ownKey: 'hidden-key' as EncryptedText,
       },
     })
     expect(await status()).toMatchObject({
@@ -166,18 +166,20 @@ describe('the status', () => {
       frontier: 1,
       epoch: EPOCH,
     }
-    const link = { secondaryId: 'us-west', primaryKey: 'a key', ownKey: 'hidden-key' as Encrypted }
-    await commit(put(key('contact'), { ...heard, addresses: [BAD, 'https://b.example'], apiAddress: BAD }))
+    const link = { secondaryId: 'us-west', primaryKey: 'a key', ownKey: 'hidden-key' as EncryptedText }
+    await commit(
+      putItem(key('contact'), { ...heard, addresses: [BAD, 'https://b.example'], apiAddress: BAD }),
+    )
     await become({ mode: 'secondary', link: { ...link, primaryAddr: BAD, primaryAddrs: [BAD] } })
     expect(await status()).toMatchObject({
       primary_cluster_addr: '',
       known_primary_cluster_addrs: ['https://b.example'],
       primaries: [{ api_address: 'https://b.example', cluster_address: 'https://b.example' }],
     })
-    await commit(put(key('contact'), { ...heard, addresses: [BAD] }))
+    await commit(putItem(key('contact'), { ...heard, addresses: [BAD] }))
     expect(await status()).toMatchObject({ known_primary_cluster_addrs: [] })
     const known = { id: 'c', createdAt: 5, expires: 0, jti: 'h', lastCallTime: 0, version: '', epoch: EPOCH }
-    await commit(put(key('secondary', 'c'), { ...known, address: BAD, apiAddress: BAD }))
+    await commit(putItem(key('secondary', 'c'), { ...known, address: BAD, apiAddress: BAD }))
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', treeComplete: true })
     for (const path of [...PATHS, '/sys/replication/dr/readiness']) {
       const { status: code, text } = await api('GET', path)
@@ -187,7 +189,7 @@ describe('the status', () => {
 
   test('costs no further call for a running or failed operation', async () => {
     await commit(
-      create(key('operation', 'op-1'), {
+      createItem(key('operation', 'op-1'), {
         name: 'activation',
         status: 'failed',
         step: 'handshake',

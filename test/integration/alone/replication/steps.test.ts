@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { type Workflow, workflows } from '../../../../shared/workers/workflows.ts'
+import { type WorkflowDefinition, workflowDefinitions } from '../../../../shared/workers/workflows.ts'
 import { sized } from '../../../support/runner/size.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { chanceFrom } from '../../../support/set/chance.ts'
@@ -72,7 +72,7 @@ const onWest = (call: string, body: object = {}): Promise<Reply> =>
 
 /** A workflow, the request that begins it, and its cluster. */
 interface Row {
-  workflow: keyof typeof workflows
+  workflow: keyof typeof workflowDefinitions
   at: 'east' | 'west'
   /** west follows meanwhile, because the workflow waits for it */
   follows?: true
@@ -164,7 +164,7 @@ const cases = Object.entries(rows).flatMap(([name, { often = false }]) =>
 
 test('every workflow is tested', () => {
   const begun = new Set(Object.values(rows).map(({ workflow }) => workflow))
-  expect([...begun].sort()).toEqual(Object.keys(workflows).sort())
+  expect([...begun].sort()).toEqual(Object.keys(workflowDefinitions).sort())
 })
 
 describe('with staged entries and concurrent writers', () => {
@@ -182,7 +182,7 @@ describe('with staged entries and concurrent writers', () => {
     const failures = set.members.flatMap(one => one.told.filter(({ message }) => message === 'step failed'))
     expect(failures).toEqual([])
     expect([200, 204], reply.text).toContain(reply.status)
-    const { steps }: Workflow = workflows[workflow]
+    const { steps }: WorkflowDefinition = workflowDefinitions[workflow]
     expect(stepsAt(at, workflow)).toEqual(steps.filter(step => typeof step === 'string'))
   })
 })

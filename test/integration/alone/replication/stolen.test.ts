@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { activeTerm, type Keys } from '../../../../shared/storage/keyring.ts'
-import { partitions } from '../../../../shared/storage/kinds.ts'
+import { activeKeyringTerm, type KeyringKeys } from '../../../../shared/storage/keyring.ts'
+import { itemPartitions } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { fenceByThief, OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -12,7 +12,7 @@ const R = '/sys/replication/dr'
 
 let from: Warm | undefined
 let set: ClusterSet
-let stolen: Keys
+let stolen: KeyringKeys
 
 beforeEach(async () => {
   from ??= await warmSnapshot({ memory: true, names: ['east', 'west'] })
@@ -20,7 +20,7 @@ beforeEach(async () => {
   stolen = await keysOf(set.at('west'))
 })
 
-const forged = (keys: Keys, policies: readonly string[], sign: 'own' | 'none' = 'own'): string =>
+const forged = (keys: KeyringKeys, policies: readonly string[], sign: 'own' | 'none' = 'own'): string =>
   forgedToken(keys, policies, { now: set.clock.now(), sign })
 
 const isGood = async (token: string, name = 'east'): Promise<boolean> =>
@@ -71,7 +71,7 @@ describe('a stolen former primary', () => {
   })
 
   test('is listed once among the term’s signers, also after it became primary again', async () => {
-    const [term] = await set.at('east').ports.store.list(partitions('term'))
+    const [term] = await set.at('east').ports.store.list(itemPartitions('term'))
     const clusters = (term?.data.signers ?? []).map(({ cluster }) => cluster)
     const ids = await Promise.all(['east', 'west'].map(async name => (await set.at(name).record()).id))
     expect(clusters.toSorted()).toEqual(ids.toSorted())
@@ -157,7 +157,7 @@ describe('a revocation', () => {
         .pull()
         .catch(() => undefined)
     }
-    const newest = activeTerm(await keysOf(set.at('east')))
+    const newest = activeKeyringTerm(await keysOf(set.at('east')))
     expect((await keysOf(set.at('west'))).terms.map(one => one.key)).not.toContain(newest.key)
   })
 
@@ -172,7 +172,7 @@ describe('a revocation', () => {
     const token = await honest()
     await set.at('east').ok('POST', '/sys/rotate', { retire: true })
     await set.converge()
-    const terms = await set.at('west').ports.store.list(partitions('term'))
+    const terms = await set.at('west').ports.store.list(itemPartitions('term'))
     expect(terms.map(({ data }) => [data.number, data.tokensUntil !== undefined]).toSorted()).toEqual([
       [1, true],
       [2, false],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
-import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -44,7 +44,7 @@ async function secretAt(name: string): Promise<string> {
 }
 
 const termsAt = async (name: string) =>
-  (await set.at(name).ports.store.list(partitions('term'))).map(({ sk, data }) => ({ id: sk, ...data }))
+  (await set.at(name).ports.store.list(itemPartitions('term'))).map(({ sk, data }) => ({ id: sk, ...data }))
 const keyringAt = async (name: string) => (await set.at(name).ports.store.read([key('keyring')]))[0]?.data
 
 /** Makes one cluster primary and the other its secondary. */

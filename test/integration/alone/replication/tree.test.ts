@@ -12,8 +12,14 @@ import {
   treePagePkByName,
 } from '../../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
-import { maintainJournal, refreshHashes } from '../../../../shared/replication/primary/maintain.ts'
-import { type Change, create, put, remove, replace } from '../../../../shared/storage/changes.ts'
+import { maintainJournal, refreshDueTreeHashes } from '../../../../shared/replication/primary/maintain.ts'
+import {
+  type Change,
+  createItem,
+  putItem,
+  removeItem,
+  replaceItem,
+} from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
@@ -59,7 +65,7 @@ async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> 
 
 const maintained = async (): Promise<void> => {
   await maintainJournal(ports)
-  await refreshHashes(ports, 'now')
+  await refreshDueTreeHashes(ports, 'now')
 }
 const roots = () => journal.pageHashes(treeRootsPk(record.treeId ?? ''))
 
@@ -77,26 +83,26 @@ beforeEach(async () => {
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('no record')
   record = { ...item.data, ...(await begun(journal)) }
-  await store.commit([replace(item, item, record)], { record: item.data, readAt: clock.ms })
+  await store.commit([replaceItem(item, item, record)], { record: item.data, readAt: clock.ms })
   await storage.reset()
 })
 
 describe('roots', () => {
   test('are those of all entries, after repeated maintenance', async () => {
-    await commit(create(place('a'), role('a')), create(place('b'), role('b')))
+    await commit(createItem(place('a'), role('a')), createItem(place('b'), role('b')))
     await maintained()
     await agree(1)
-    await commit(put(place('a'), role('a2')), remove(place('b')))
+    await commit(putItem(place('a'), role('a2')), removeItem(place('b')))
     const expires = Math.floor(clock.ms / 1000) + 1000
-    await commit(create(key('token', owner), { createdAt: 1 } as never, { expires }))
+    await commit(createItem(key('token', owner), { createdAt: 1 } as never, { expires }))
     await maintained()
     await agree(3)
   })
 
   test('are those of the last dense position, without later entries', async () => {
-    await commit(create(place('a'), role('a')))
+    await commit(createItem(place('a'), role('a')))
     await journal.allocate(record.epoch ?? '')
-    await commit(put(place('a'), role('later')), create(place('b'), role('later')))
+    await commit(putItem(place('a'), role('later')), createItem(place('b'), role('later')))
     const head = await journal.head()
     if (!head) throw new Error('no head')
     const around = { journal, treeId: record.treeId ?? '', head, now: Math.floor(clock.ms / 1000) }
@@ -108,21 +114,21 @@ describe('roots', () => {
   })
 
   test('cost nothing if nothing has changed', async () => {
-    await commit(create(place('a'), role('a')))
+    await commit(createItem(place('a'), role('a')))
     await maintained()
     // a write with a late answer counts as refused, so its hash is computed again
     await maintained()
     await storage.reset()
-    await refreshHashes(ports, 'now')
+    await refreshDueTreeHashes(ports, 'now')
     expect((await storage.calls()).length).toBeLessThanOrEqual(4)
   })
 
   test('cost no more than the changed pages', async () => {
-    await commit(create(place('a'), role('a')))
+    await commit(createItem(place('a'), role('a')))
     await maintained()
-    await commit(put(place('a'), role('b')))
+    await commit(putItem(place('a'), role('b')))
     await storage.reset()
-    await refreshHashes(ports, 'now')
+    await refreshDueTreeHashes(ports, 'now')
     expect((await storage.calls()).length).toBeLessThanOrEqual(15)
     await agree(2)
   })
@@ -130,7 +136,7 @@ describe('roots', () => {
   test('are not maintained on a cluster without a journal', async () => {
     const [item] = await store.read([key('cluster')])
     if (!item) throw new Error('no record')
-    await store.commit([replace(item, item, { ...item.data, mode: 'disabled' })], {
+    await store.commit([replaceItem(item, item, { ...item.data, mode: 'disabled' })], {
       record: item.data,
       readAt: clock.ms,
     })

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { tokenHashOf } from '../../../../shared/model/token.ts'
-import { put } from '../../../../shared/storage/changes.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
@@ -33,7 +33,7 @@ async function giveToken(cluster: string): Promise<void> {
     madeAt: ports.clock.now(),
   }
   const as = { record: now, readAt: ports.clock.now() }
-  await ports.store.commit([put(key('operation-token'), made)], as)
+  await ports.store.commit([putItem(key('operation-token'), made)], as)
 }
 
 const write = (cluster: string): Promise<Reply> =>

@@ -8,13 +8,13 @@ import { readStoredLeafInTree } from '../../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import {
   type Change,
-  countDown,
-  create,
-  put as putAny,
-  remove,
-  removeIfUnchanged,
-  removeUnlessChanged,
-  replace,
+  createItem,
+  putItem as putAny,
+  removeItem,
+  removeItemIfUnchanged,
+  removeItemUnlessChanged,
+  replaceItem,
+  setItemCounter,
 } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
@@ -31,7 +31,7 @@ const as = (): ClusterRead => ({ record, readAt: clock.ms })
 const commit = (...changes: Change[]) => store.commit(changes, as())
 const place = (name: string) => key('sts-role', owner, name)
 const data = (role: string) => ({ role, externalId: '' })
-const put = (name: string, role = name) => create(place(name), data(role))
+const put = (name: string, role = name) => createItem(place(name), data(role))
 const own = ({ pk }: { pk: string }) => pk.startsWith(owner) || pk.startsWith(`token#${owner}`)
 
 async function stored(name: string): Promise<Item<'sts-role'>> {
@@ -62,31 +62,33 @@ describe('the cost of a journaled commit', () => {
     await commit(put('a'))
     const a = await stored('a')
     await storage.reset()
-    expect(await commit(replace(a, a, data('b')), put('c'))).toBe('done')
+    expect(await commit(replaceItem(a, a, data('b')), put('c'))).toBe('done')
     expect(await operations()).toEqual(['UpdateItem', 'TransactWriteItems'])
   })
 
   test('is one more read if an item must be read first', async () => {
-    expect(await commit(putAny(place('a'), data('a')), remove(place('b')))).toBe('done')
+    expect(await commit(putAny(place('a'), data('a')), removeItem(place('b')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem', 'UpdateItem', 'TransactWriteItems'])
   })
 
   test('without changes is only the read, and there is no journal entry', async () => {
-    expect(await commit(remove(place('a')))).toBe('done')
+    expect(await commit(removeItem(place('a')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem'])
     expect((await journal.head())?.last).toBe(0)
   })
 
   test('of items that are not replicated is the same as before, without a journal entry', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
-    expect(await commit(create(mine, { seenVersion: '', appliedVersion: '' }))).toBe('done')
+    expect(await commit(createItem(mine, { seenVersion: '', appliedVersion: '' }))).toBe('done')
     expect(await operations()).toEqual(['PutItem'])
   })
 
   test('of both kinds is one transaction, all or nothing', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
-    expect(await commit(create(mine, { seenVersion: '1', appliedVersion: '' }), put('a'))).toBe('done')
-    expect(await commit(create(mine, { seenVersion: '2', appliedVersion: '' }), put('b'))).toBe('conflict')
+    expect(await commit(createItem(mine, { seenVersion: '1', appliedVersion: '' }), put('a'))).toBe('done')
+    expect(await commit(createItem(mine, { seenVersion: '2', appliedVersion: '' }), put('b'))).toBe(
+      'conflict',
+    )
     expect(await roles('a', 'b')).toEqual(['a', undefined])
     expect((await store.read([mine]))[0]?.data.seenVersion).toBe('1')
     await sound()
@@ -98,13 +100,13 @@ describe('conditions', () => {
     expect(await commit(put('a', 'first'))).toBe('done')
     expect(await commit(put('a', 'second'))).toBe('conflict')
     const read = await stored('a')
-    expect(await commit(replace(read, read, data('second')))).toBe('done')
-    expect(await commit(replace(read, read, data('third')))).toBe('conflict')
-    expect(await commit(removeIfUnchanged(read), put('b'))).toBe('conflict')
+    expect(await commit(replaceItem(read, read, data('second')))).toBe('done')
+    expect(await commit(replaceItem(read, read, data('third')))).toBe('conflict')
+    expect(await commit(removeItemIfUnchanged(read), put('b'))).toBe('conflict')
     const now = await stored('a')
-    expect(await commit(removeIfUnchanged(now))).toBe('done')
-    expect(await commit(removeIfUnchanged(now))).toBe('conflict')
-    expect(await commit(remove(place('a')))).toBe('done')
+    expect(await commit(removeItemIfUnchanged(now))).toBe('done')
+    expect(await commit(removeItemIfUnchanged(now))).toBe('conflict')
+    expect(await commit(removeItem(place('a')))).toBe('done')
     expect(await roles('a', 'b')).toEqual([undefined, undefined])
     await sound()
   })
@@ -120,8 +122,8 @@ describe('conditions', () => {
   test('count an expired item as absent, and its leaf leaves the tree', async () => {
     const token = key('token', `${owner}x`)
     const soon = Math.floor(clock.ms / 1000) + 100
-    const make = () => create(token, { createdAt: 1 } as never, { expires: soon + 1000 })
-    expect(await commit(create(token, { createdAt: 0 } as never, { expires: soon }))).toBe('done')
+    const make = () => createItem(token, { createdAt: 1 } as never, { expires: soon + 1000 })
+    expect(await commit(createItem(token, { createdAt: 0 } as never, { expires: soon }))).toBe('done')
     expect(await commit(make())).toBe('conflict')
     clock.ms = soon * 1000
     expect(await commit(make())).toBe('done')
@@ -131,12 +133,12 @@ describe('conditions', () => {
   test('of a deletion if unchanged yield to a change only', async () => {
     await commit(put('a'), put('b'))
     const [a, b] = [await stored('a'), await stored('b')]
-    expect(await commit(removeUnlessChanged(a))).toBe('done')
-    expect(await commit(removeUnlessChanged(a))).toBe('done')
-    expect(await commit(removeUnlessChanged(a), replace(b, b, data('new')))).toBe('done')
+    expect(await commit(removeItemUnlessChanged(a))).toBe('done')
+    expect(await commit(removeItemUnlessChanged(a))).toBe('done')
+    expect(await commit(removeItemUnlessChanged(a), replaceItem(b, b, data('new')))).toBe('done')
     const { entries } = await replayed(journal)
     expect(entries.flatMap(entry => (entry?.noop ? [] : [entry?.body.length]))).toEqual([2, 1, 1])
-    expect(await commit(removeUnlessChanged(b))).toBe('conflict')
+    expect(await commit(removeItemUnlessChanged(b))).toBe('conflict')
     expect(await roles('a', 'b')).toEqual([undefined, 'new'])
     await sound()
   })
@@ -145,7 +147,7 @@ describe('conditions', () => {
     await commit(put('a', 'before'))
     const read = await stored('a')
     const verdicts = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => commit(replace(read, read, data(`writer ${index}`)))),
+      Array.from({ length: 8 }, (_, index) => commit(replaceItem(read, read, data(`writer ${index}`)))),
     )
     expect(verdicts.filter(verdict => verdict === 'done')).toHaveLength(1)
     await sound()
@@ -178,14 +180,14 @@ describe('counting down', () => {
   const expires = () => Math.floor(clock.ms / 1000) + 1000
 
   test('writes the whole item into its journal entry, and needs no read', async () => {
-    await commit(create(token(), { createdAt: 1, numUses: 3 } as never, { expires: expires() }))
+    await commit(createItem(token(), { createdAt: 1, numUses: 3 } as never, { expires: expires() }))
     const [item] = await store.read([token()])
     if (!item) throw new Error('no token')
     await storage.reset()
-    expect(await commit(countDown(item, 2))).toBe('done')
+    expect(await commit(setItemCounter(item, 2))).toBe('done')
     expect(await operations()).toEqual(['UpdateItem', 'TransactWriteItems'])
     expect((await store.read([token()]))[0]?.data.numUses).toBe(2)
-    expect(await commit(countDown(item, 1))).toBe('conflict')
+    expect(await commit(setItemCounter(item, 1))).toBe('conflict')
     await sound()
   })
 })
@@ -193,7 +195,7 @@ describe('counting down', () => {
 describe('expiry times', () => {
   test('let DynamoDB delete a token only after its generation', async () => {
     const now = Math.floor(clock.ms / 1000)
-    await commit(create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }))
+    await commit(createItem(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }))
     const item = await raw(cluster, key('token', `${owner}x`))
     const generation = Math.ceil((now + 600) / 345_600)
     expect(item?.['ttl']).toBe(ttlOfGeneration(generation))
@@ -204,7 +206,7 @@ describe('expiry times', () => {
   test('are absent on a token of ten years', async () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(
-      create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
+      createItem(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
     )
     const item = await raw(cluster, key('token', `${owner}x`))
     expect([item?.['ttl'], readStoredLeafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([
@@ -215,7 +217,7 @@ describe('expiry times', () => {
   })
 
   test('let DynamoDB delete expired items only', async () => {
-    await commit(create(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 5, ttl: 9 }))
+    await commit(createItem(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 5, ttl: 9 }))
     const item = await raw(cluster, key('deny', owner, 'tag'))
     expect([item?.['due'], item?.['ttl']]).toEqual([5, undefined])
     await sound()
@@ -224,7 +226,7 @@ describe('expiry times', () => {
   test('let DynamoDB delete items at any later time without changing a sum', async () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(
-      create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }),
+      createItem(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }),
       put('a'),
     )
     const item = (await standing(journal)).find(one => one.kind === 'token' && own(one))
@@ -233,7 +235,9 @@ describe('expiry times', () => {
     expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
     clock.ms = item.ttl * 1000
     expect(
-      await commit(create(key('token', `${owner}x`), { createdAt: 2 } as never, { expires: item.ttl + 600 })),
+      await commit(
+        createItem(key('token', `${owner}x`), { createdAt: 2 } as never, { expires: item.ttl + 600 }),
+      ),
     ).toBe('done')
     expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
   })
@@ -244,14 +248,14 @@ describe('positions', () => {
     ['a creation', async () => [put('b')], ['a', 'b']],
     [
       'a replacement and a creation',
-      async () => [await stored('a').then(a => replace(a, a, data('new'))), put('b')],
+      async () => [await stored('a').then(a => replaceItem(a, a, data('new'))), put('b')],
       ['new', 'b'],
     ],
-    ['a deletion of whatever is there', async () => [remove(place('a'))], [undefined, undefined]],
-    ['a deletion as read', async () => [removeIfUnchanged(await stored('a'))], [undefined, undefined]],
+    ['a deletion of whatever is there', async () => [removeItem(place('a'))], [undefined, undefined]],
+    ['a deletion as read', async () => [removeItemIfUnchanged(await stored('a'))], [undefined, undefined]],
     [
       'a deletion unless changed',
-      async () => [removeUnlessChanged(await stored('a'))],
+      async () => [removeItemUnlessChanged(await stored('a'))],
       [undefined, undefined],
     ],
   ]
@@ -349,7 +353,7 @@ describe('positions', () => {
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
     await journal.transact([{ kind: 'bucket', bucket, sums: new Map(), mark }])
     expect(bucket.pk).toContain(treeId)
-    expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
+    expect(await commit(replaceItem(await stored('a'), await stored('a'), data('new')))).toBe('done')
     expect((await journal.head())?.last).toBe(4)
     await sound()
   })
@@ -372,8 +376,8 @@ describe('concurrent commits', () => {
         const [a, b] = [await stored(one), await stored(other)]
         const changes =
           one === other
-            ? [replace(a, a, data(`${index}`))]
-            : [replace(a, a, data(`${index}`)), replace(b, b, data(`${index}`))]
+            ? [replaceItem(a, a, data(`${index}`))]
+            : [replaceItem(a, a, data(`${index}`)), replaceItem(b, b, data(`${index}`))]
         return commit(...changes).catch(error => error.code)
       }),
     )
@@ -399,9 +403,11 @@ describe('concurrent commits', () => {
             await commit(
               ...wanted.map(({ name, act, text }, index) => {
                 const item = items[index] as Item<'sts-role'> | undefined
-                if (act === 'put') return create(place(name), data(text))
+                if (act === 'put') return createItem(place(name), data(text))
                 if (act === 'any') return putAny(place(name), data(text))
-                return act === 'remove' || !item ? remove(place(name)) : replace(item, item, data(text))
+                return act === 'remove' || !item
+                  ? removeItem(place(name))
+                  : replaceItem(item, item, data(text))
               }),
             )
           }
@@ -424,11 +430,11 @@ describe('a request that read the cluster record before a journal was begun', ()
     const a = await stored('a')
     for (const change of [
       putAny(place('a'), data('late')),
-      remove(place('a')),
-      replace(a, a, data('late')),
-      removeIfUnchanged(a),
+      removeItem(place('a')),
+      replaceItem(a, a, data('late')),
+      removeItemIfUnchanged(a),
     ])
-      for (const more of [[], [create(place('late'), data('late'))]])
+      for (const more of [[], [createItem(place('late'), data('late'))]])
         expect(await store.commit([change, ...more], late())).toBe('conflict')
     expect(await roles('a', 'late')).toEqual(['a', undefined])
     await sound()
@@ -443,7 +449,7 @@ describe('a request that read the cluster record before a journal was begun', ()
       'conflict',
     )
     expect(await store.commit([putAny(place('a'), data('late'))], late(`${epoch}/000000000002`))).toBe('done')
-    expect(await store.commit([remove(place('a'))], late(`${epoch}/000000000002`))).toBe('done')
+    expect(await store.commit([removeItem(place('a'))], late(`${epoch}/000000000002`))).toBe('done')
   })
 
   test('begins no attempt once the record is 20 s old', async () => {
@@ -465,7 +471,7 @@ describe('a request that read the cluster record before a journal was begun', ()
 
   test('leaves a plain item, which the next writer adds to the journal', async () => {
     await store.commit([put('a')], late())
-    expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
+    expect(await commit(replaceItem(await stored('a'), await stored('a'), data('new')))).toBe('done')
     await sound()
   })
 })
@@ -475,7 +481,7 @@ describe('backfill', () => {
     const late: ClusterRead = { record: { ...record, mode: 'disabled' }, readAt: clock.ms }
     await store.commit([put('a'), put('b')], late)
     const items = (await standing(journal)).filter(own)
-    await commit(replace(await stored('a'), await stored('a'), data('changed')))
+    await commit(replaceItem(await stored('a'), await stored('a'), data('changed')))
     expect(await journal.backfill(items, as())).toBe('conflict')
     expect(
       await journal.backfill(
@@ -491,10 +497,10 @@ describe('backfill', () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(
       put('a'),
-      create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }),
+      createItem(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }),
     )
     const items = (await standing(journal)).filter(own)
-    await commit(replace(await stored('a'), await stored('a'), data('changed')))
+    await commit(replaceItem(await stored('a'), await stored('a'), data('changed')))
     expect(await journal.detach(items)).toBe(1)
     const token = await raw(cluster, key('token', `${owner}x`))
     const before = items.find(item => item.kind === 'token')
@@ -518,6 +524,8 @@ describe('a cluster that follows another one', () => {
     const cluster: ClusterRead = { record: { ...record, mode }, readAt: clock.ms }
     await expect(store.commit([put('a')], cluster)).rejects.toMatchObject({ code })
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
-    expect(await store.commit([create(mine, { seenVersion: '', appliedVersion: '' })], cluster)).toBe('done')
+    expect(await store.commit([createItem(mine, { seenVersion: '', appliedVersion: '' })], cluster)).toBe(
+      'done',
+    )
   })
 })

@@ -3,11 +3,11 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import {
   type Change,
-  create,
-  remove,
-  removeIfUnchanged,
-  removeUnlessChanged,
-  replace,
+  createItem,
+  removeItem,
+  removeItemIfUnchanged,
+  removeItemUnlessChanged,
+  replaceItem,
 } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
@@ -26,7 +26,7 @@ const commit = (...changes: Change[]) => store.commit(changes, as())
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)
 const data = (role: string) => ({ role, externalId: '' })
-const put = (name: string, role = name) => create(place(name), data(role))
+const put = (name: string, role = name) => createItem(place(name), data(role))
 
 async function stored(name: string): Promise<Item<'sts-role'>> {
   const [item] = await store.read([place(name)])
@@ -53,35 +53,39 @@ describe('conditions', () => {
   test('replacing or deleting an item as read works once, and a replacement gets a new revision', async () => {
     await commit(put('a', 'first'))
     const read = await stored('a')
-    expect(await commit(replace(read, read, data('second')))).toBe('done')
+    expect(await commit(replaceItem(read, read, data('second')))).toBe('done')
     const now = await stored('a')
     expect(now.rev).not.toBe(read.rev)
-    expect(await commit(replace(read, read, data('third')))).toBe('conflict')
-    expect(await commit(removeIfUnchanged(read))).toBe('conflict')
+    expect(await commit(replaceItem(read, read, data('third')))).toBe('conflict')
+    expect(await commit(removeItemIfUnchanged(read))).toBe('conflict')
     expect(await roles('a')).toEqual(['second'])
-    expect(await commit(removeIfUnchanged(now))).toBe('done')
-    expect(await commit(removeIfUnchanged(now))).toBe('conflict')
+    expect(await commit(removeItemIfUnchanged(now))).toBe('done')
+    expect(await commit(removeItemIfUnchanged(now))).toBe('conflict')
   })
 
   test('replacing a missing item is a conflict once the item exists', async () => {
-    expect(await commit(replace(place('a'), undefined, data('first')))).toBe('done')
-    expect(await commit(replace(place('a'), undefined, data('second')))).toBe('conflict')
+    expect(await commit(replaceItem(place('a'), undefined, data('first')))).toBe('done')
+    expect(await commit(replaceItem(place('a'), undefined, data('second')))).toBe('conflict')
   })
 
   test('deleting a missing item unconditionally succeeds', async () => {
-    expect(await commit(remove(place('a')))).toBe('done')
+    expect(await commit(removeItem(place('a')))).toBe('done')
   })
 
   test('removeUnlessChanged is a conflict for a changed item, and succeeds for a missing one', async () => {
     await commit(put('a', 'first'), put('b'))
     const read = await stored('a')
-    expect(await commit(replace(read, read, data('second')))).toBe('done')
-    expect(await commit(removeUnlessChanged(read))).toBe('conflict')
-    expect(await commit(removeUnlessChanged(read), removeUnlessChanged(await stored('b')))).toBe('conflict')
+    expect(await commit(replaceItem(read, read, data('second')))).toBe('done')
+    expect(await commit(removeItemUnlessChanged(read))).toBe('conflict')
+    expect(await commit(removeItemUnlessChanged(read), removeItemUnlessChanged(await stored('b')))).toBe(
+      'conflict',
+    )
     expect(await roles('a', 'b')).toEqual(['second', 'b'])
     const now = await stored('a')
-    for (const _ of ['once', 'twice']) expect(await commit(removeUnlessChanged(now))).toBe('done')
-    expect(await commit(removeUnlessChanged(now), removeUnlessChanged(await stored('b')))).toBe('done')
+    for (const _ of ['once', 'twice']) expect(await commit(removeItemUnlessChanged(now))).toBe('done')
+    expect(await commit(removeItemUnlessChanged(now), removeItemUnlessChanged(await stored('b')))).toBe(
+      'done',
+    )
     expect(await roles('a', 'b')).toEqual([undefined, undefined])
   })
 
@@ -90,12 +94,12 @@ describe('conditions', () => {
     const a = await stored('a')
     const verdict = await commit(
       put('c'),
-      replace(a, a, data('second')),
-      remove(place('b')),
+      replaceItem(a, a, data('second')),
+      removeItem(place('b')),
       put('b', 'again'),
     ).catch(() => 'refused')
     expect(verdict).not.toBe('done')
-    expect(await commit(put('c'), replace(a, a, data('second')), put('b', 'second'))).toBe('conflict')
+    expect(await commit(put('c'), replaceItem(a, a, data('second')), put('b', 'second'))).toBe('conflict')
     expect(await roles('a', 'b', 'c')).toEqual(['first', 'first', undefined])
   })
 
@@ -103,7 +107,7 @@ describe('conditions', () => {
     await commit(put('a', 'before'))
     const read = await stored('a')
     const verdicts = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => commit(replace(read, read, data(`writer ${index}`)))),
+      Array.from({ length: 8 }, (_, index) => commit(replaceItem(read, read, data(`writer ${index}`)))),
     )
     expect(verdicts.filter(verdict => verdict === 'done')).toHaveLength(1)
     expect(await roles('a')).toEqual([`writer ${verdicts.indexOf('done')}`])
@@ -112,15 +116,15 @@ describe('conditions', () => {
 
 const shapes: [string, (read: Item<'sts-role'>) => Change[], unknown[]][] = [
   ['a creation', () => [put('b')], ['a', 'b']],
-  ['a replacement', read => [replace(read, read, data('new'))], ['new', undefined]],
-  ['a deletion', () => [remove(place('a'))], [undefined, undefined]],
-  ['a conditional deletion', read => [removeIfUnchanged(read)], [undefined, undefined]],
-  ['a deletion unless changed', read => [removeUnlessChanged(read)], [undefined, undefined]],
-  ['a transaction', read => [removeIfUnchanged(read), put('b')], [undefined, 'b']],
-  ['a transaction of two puts', read => [put('b'), replace(read, read, data('new'))], ['new', 'b']],
+  ['a replacement', read => [replaceItem(read, read, data('new'))], ['new', undefined]],
+  ['a deletion', () => [removeItem(place('a'))], [undefined, undefined]],
+  ['a conditional deletion', read => [removeItemIfUnchanged(read)], [undefined, undefined]],
+  ['a deletion unless changed', read => [removeItemUnlessChanged(read)], [undefined, undefined]],
+  ['a transaction', read => [removeItemIfUnchanged(read), put('b')], [undefined, 'b']],
+  ['a transaction of two puts', read => [put('b'), replaceItem(read, read, data('new'))], ['new', 'b']],
   [
     'a transaction with a deletion unless changed',
-    read => [removeUnlessChanged(read), put('b')],
+    read => [removeItemUnlessChanged(read), put('b')],
     [undefined, 'b'],
   ],
 ]
@@ -203,7 +207,7 @@ describe('items that are too large', () => {
 
   test.each<[string, Change[]]>([
     ['alone', []],
-    ['in a transaction', [remove(key('sts-role', 'nobody', 'x'))]],
+    ['in a transaction', [removeItem(key('sts-role', 'nobody', 'x'))]],
   ])('a commit with an item over 400 KB is rejected as too large: %s', async (_name, more) => {
     const verdict = commit(put('a', large), ...more)
     await expect(verdict).rejects.toMatchObject({ code: 'too_large' })
@@ -216,7 +220,7 @@ describe('a name longer than the engine allows', () => {
 
   test('reads as absent, can be deleted, and cannot be stored', async () => {
     expect(await roles(long)).toEqual([undefined])
-    expect(await commit(remove(place(long)))).toBe('done')
+    expect(await commit(removeItem(place(long)))).toBe('done')
     await expect(commit(put('a'), put(long))).rejects.toMatchObject({ code: 'too_large' })
     expect(await roles('a')).toEqual([undefined])
   })

@@ -1,8 +1,8 @@
 import '../../../support/service/over-connections.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ClusterRead, Store } from '../../../../shared/ports.ts'
-import { create, remove } from '../../../../shared/storage/changes.ts'
-import { type Item, key, partitions } from '../../../../shared/storage/kinds.ts'
+import type { ClusterRead, ItemStore } from '../../../../shared/ports.ts'
+import { createItem, removeItem } from '../../../../shared/storage/changes.ts'
+import { type Item, itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 import { tableStore } from '../../../support/tables/store.ts'
@@ -15,7 +15,7 @@ const { store, clock } = tableStore(cluster)
 const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
 
 const satellite = (owner: string, name: string, externalId = '') =>
-  create(key('sts-role', owner, name), { role: name, externalId })
+  createItem(key('sts-role', owner, name), { role: name, externalId })
 
 async function scanned(index: number, of: number): Promise<Item<'token'>[]> {
   return (await all(store.scan('token', { index, of }))).flatMap(({ items }) => items)
@@ -91,13 +91,13 @@ describe('a batch read', () => {
       key('tidy-settings', owner, 'identity-accesslist'),
       key('tidy-run', owner, 'identity-accesslist'),
     ]
-    await store.commit([create(settings, { safetyBuffer: 7, disablePeriodicTidy: true })], as())
+    await store.commit([createItem(settings, { safetyBuffer: 7, disablePeriodicTidy: true })], as())
     expect((await store.read([settings, run])).map(item => item?.kind)).toEqual(['tidy-settings', undefined])
     expect((await store.read([run, settings])).map(item => item?.kind)).toEqual([undefined, 'tidy-settings'])
   })
 
   test('ignores an item of another kind at the same key', async () => {
-    await store.commit([create(key('child', owner, 'wrapped'), {})], as())
+    await store.commit([createItem(key('child', owner, 'wrapped'), {})], as())
     expect(await store.read([key('wrapped', owner)])).toEqual([undefined])
   })
 })
@@ -105,9 +105,9 @@ describe('a batch read', () => {
 describe('an item that expires', () => {
   const end = 2_000_000_000
   afterEach(async () => {
-    await store.commit([remove(key('token', owner))], as())
+    await store.commit([removeItem(key('token', owner))], as())
   })
-  const token = () => create(key('token', owner), { meta: null } as never, { expires: end })
+  const token = () => createItem(key('token', owner), { meta: null } as never, { expires: end })
 
   test.each([
     { at: 'a second before', ms: end * 1000 - 1, there: true },
@@ -136,19 +136,19 @@ describe('an item that expires', () => {
 
 test('an item that a sweep removes stays visible after it is due', async () => {
   await store.commit(
-    [create(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 1, ttl: 4_000_000_000 })],
+    [createItem(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 1, ttl: 4_000_000_000 })],
     as(),
   )
   expect((await store.read([key('deny', owner, 'tag')]))[0]?.sk).toBe('tag')
-  expect(await store.list(partitions('deny', owner))).toHaveLength(1)
+  expect(await store.list(itemPartitions('deny', owner))).toHaveLength(1)
 })
 
 describe('a listing', () => {
   const names = Array.from({ length: 70 }, (_, index) => `i-${String(index * 7919).padStart(6, '0')}`).sort()
 
-  const denied = (name: string) => create(key('deny', owner, name), { createdAt: 0, expiresAt: 0 })
-  const listed = async (page?: Parameters<Store['list']>[1]) =>
-    (await store.list(partitions('deny', owner), page)).map(item => item.sk)
+  const denied = (name: string) => createItem(key('deny', owner, name), { createdAt: 0, expiresAt: 0 })
+  const listed = async (page?: Parameters<ItemStore['list']>[1]) =>
+    (await store.list(itemPartitions('deny', owner), page)).map(item => item.sk)
 
   beforeEach(async () => {
     await store.commit(names.map(denied), as())
@@ -193,7 +193,7 @@ describe('a listing', () => {
     const large = 'x'.repeat(300_000)
     for (const name of ['a', 'b', 'c', 'd', 'e']) await store.commit([satellite(owner, name, large)], as())
     await storage.reset()
-    const found = await store.list(partitions('sts-role', owner))
+    const found = await store.list(itemPartitions('sts-role', owner))
     expect(found.map(item => item.sk)).toEqual(['a', 'b', 'c', 'd', 'e'])
     expect((await storage.calls()).length).toBeGreaterThan(1)
   })
@@ -201,11 +201,11 @@ describe('a listing', () => {
 
 describe('the index of due items', () => {
   const entry = (name: string, due?: number) =>
-    create(key('deny', owner, name), { createdAt: 0, expiresAt: 0 }, due === undefined ? {} : { due })
+    createItem(key('deny', owner, name), { createdAt: 0, expiresAt: 0 }, due === undefined ? {} : { due })
 
   test('returns items due before the given time with their revision, and no others', async () => {
     await store.commit([entry('past', 99), entry('now', 100), entry('later', 101), entry('never')], as())
-    const found = (await all(store.due(partitions('deny', owner), 100))).flat()
+    const found = (await all(store.due(itemPartitions('deny', owner), 100))).flat()
     const [past] = await store.read([key('deny', owner, 'past')])
     expect(found).toEqual([{ kind: 'deny', pk: past?.pk, sk: 'past', rev: past?.rev, due: 99 }])
   })
@@ -213,7 +213,7 @@ describe('the index of due items', () => {
   test('costs calls for due items only, not for all stored ones', async () => {
     const cost = async () => {
       await storage.reset()
-      await all(store.due(partitions('deny', owner), 100))
+      await all(store.due(itemPartitions('deny', owner), 100))
       return (await storage.calls()).length
     }
     await store.commit([entry('past', 1)], as())
@@ -230,7 +230,7 @@ describe('the index of due items', () => {
 test('a scan in segments finds every item once', async () => {
   const accessors = Array.from({ length: 40 }, (_, index) => `${owner}-${index}`)
   await store.commit(
-    accessors.map(name => create(key('token', name), { meta: null } as never)),
+    accessors.map(name => createItem(key('token', name), { meta: null } as never)),
     as(),
   )
   const segments = await Promise.all([0, 1, 2].map(index => scanned(index, 3)))
@@ -240,7 +240,7 @@ test('a scan in segments finds every item once', async () => {
     .filter(name => name.startsWith(owner))
   expect(ours.sort()).toEqual([...accessors].sort())
   await store.commit(
-    accessors.map(name => remove(key('token', name))),
+    accessors.map(name => removeItem(key('token', name))),
     as(),
   )
 })

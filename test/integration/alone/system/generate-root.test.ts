@@ -1,6 +1,6 @@
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { remove } from '../../../../shared/storage/changes.ts'
+import { removeItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, tableStore } from '../../../support/tables/store.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(async () => {
   clock.stoppedAt = undefined
   // deletes the attempt and the count of recent attempts
-  await tableStore(host).commit(remove(key('ceremony')))
+  await tableStore(host).commit(removeItem(key('ceremony')))
 })
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
 type Body = any

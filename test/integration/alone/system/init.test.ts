@@ -1,7 +1,7 @@
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { combine } from 'shamir-secret-sharing'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { remove } from '../../../../shared/storage/changes.ts'
+import { removeItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { auditText } from '../../../support/service/audit.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
@@ -16,10 +16,10 @@ beforeAll(async () => {
 beforeEach(async () => {
   const { commit } = tableStore(host)
   await commit(
-    remove(key('cluster')),
-    remove(key('keyring')),
-    remove(key('recovery-key')),
-    remove(key('mounts')),
+    removeItem(key('cluster')),
+    removeItem(key('keyring')),
+    removeItem(key('recovery-key')),
+    removeItem(key('mounts')),
   )
 })
 

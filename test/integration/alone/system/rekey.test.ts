@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
-import { put, remove } from '../../../../shared/storage/changes.ts'
+import { putItem, removeItem } from '../../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, tableStore } from '../../../support/tables/store.ts'
@@ -24,9 +24,9 @@ beforeEach(async () => {
   shares = [...host.recovery_keys]
   // ends all attempts and resets the count of recent ones
   await tableStore(host).commit(
-    put(key('recovery-key'), first.data),
-    remove(key('rekey')),
-    remove(key('ceremony')),
+    putItem(key('recovery-key'), first.data),
+    removeItem(key('rekey')),
+    removeItem(key('ceremony')),
   )
 })
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
-import { replace } from '../../../../shared/storage/changes.ts'
+import { replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { filled, ways } from '../../../support/requests/endpoints.ts'
 import { iamRole } from '../../../support/requests/things.ts'
@@ -19,7 +19,7 @@ async function become(mode: ClusterMode): Promise<void> {
   const { store, commit } = tableStore(host)
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('there is no cluster record')
-  await commit(replace(key('cluster'), item, { ...item.data, mode }))
+  await commit(replaceItem(key('cluster'), item, { ...item.data, mode }))
 }
 
 const DISABLED = {

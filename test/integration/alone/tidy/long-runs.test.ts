@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Token } from '../../../../shared/model/token.ts'
 import type { Clock } from '../../../../shared/ports.ts'
-import { type Change, create } from '../../../../shared/storage/changes.ts'
+import { type Change, createItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { entry } from '../../../support/requests/lists.ts'
 import { fresh } from '../../../support/service/cluster.ts'
@@ -44,7 +44,7 @@ async function mounted(): Promise<{ path: string; accessor: string }> {
 }
 
 const token = (accessor: string, more: Partial<Token>): Change =>
-  create(key('token', accessor), {
+  createItem(key('token', accessor), {
     type: 'service',
     hash: '',
     path: 'auth/cloud/login',
@@ -110,7 +110,7 @@ describe('jobs that outlast one Lambda invocation', () => {
     await seed(tables, [
       ...numbered(150).map(name => token(`${parent}-orphan-${name}`, { parent: `${parent}-gone` })),
       ...numbered(150).map(name => token(`${parent}-${name}`, {})),
-      ...numbered(50).map(name => create(key('child', parent, `${parent}-none-${name}`), {})),
+      ...numbered(50).map(name => createItem(key('child', parent, `${parent}-none-${name}`), {})),
     ])
     expect((await host.api('POST', '/auth/token/tidy')).status).toBe(202)
     await host.settled()

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JournalHead } from '../../../../shared/journal/head.ts'
 import { epochAt, type JournalLineage, positionText } from '../../../../shared/journal/position.ts'
 import { readStoredLeafInTree } from '../../../../shared/journal/tree.ts'
-import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
+import { fromStoredItem, type StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName, type Standing } from '../history.ts'
 import { witness } from './entries.ts'
 import { treeText } from './tree.ts'
@@ -182,6 +182,6 @@ const givesUp = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
 const reportedIn = ({ own }: Standing): string[] =>
   [...own.values()].flatMap(item => {
     const report =
-      item['kind'] === 'report' ? fromStored('report', item as unknown as StoredItem, 0) : undefined
+      item['kind'] === 'report' ? fromStoredItem('report', item as unknown as StoredItem, 0) : undefined
     return report?.data.entries.map(({ pos }) => pos) ?? []
   })

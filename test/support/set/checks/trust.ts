@@ -1,4 +1,4 @@
-import { fromStored } from '../../../../shared/storage/requests.ts'
+import { fromStoredItem } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 
 /**
@@ -21,7 +21,7 @@ export const revoked = (): Check => {
 }
 
 function revokedAt({ data }: Standing, cluster: string, epoch: string): number | undefined {
-  const { revoked: found } = fromStored('holder', data.get(`holder\n${cluster}`), 0)?.data ?? {}
+  const { revoked: found } = fromStoredItem('holder', data.get(`holder\n${cluster}`), 0)?.data ?? {}
   return found?.epoch === epoch ? found.at : undefined
 }
 

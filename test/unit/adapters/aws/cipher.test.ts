@@ -3,11 +3,11 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createKmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
 import { createKmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
 import type { Keyring, MadeKeyring } from '../../../../shared/model/cluster.ts'
-import { NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
-import { closeEnvelope, openEnvelope } from '../../../../shared/storage/keyring.ts'
+import { GCM_NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
+import { openKeyringEnvelope, sealKeyringEnvelope } from '../../../../shared/storage/keyring.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { privateKey, rawPublicKey } from '../../../../shared/values/raw-keys.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { exportRawPublicKey, privateKeyFromSeed } from '../../../../shared/values/raw-keys.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 
 const place = key('role', 'auth_1', 'dev')
 const entropy = { bytes: randomBytes, uuid: randomUUID }
@@ -57,8 +57,8 @@ async function world() {
     replaced: async () => {
       const { keyring: other } = await keyFactory.newKeyring(3000)
       const { dataKey, wrapped } = await kms.newDataKey()
-      const keys = openEnvelope(Buffer.from(other.wrappedKey, 'base64'), other.id, other.keys)
-      const closed = closeEnvelope(dataKey, keyring.id, keys, randomBytes(NONCE_LENGTH))
+      const keys = openKeyringEnvelope(Buffer.from(other.wrappedKey, 'base64'), other.id, other.keys)
+      const closed = sealKeyringEnvelope(dataKey, keyring.id, keys, randomBytes(GCM_NONCE_LENGTH))
       keyring = {
         ...other,
         id: keyring.id,
@@ -94,7 +94,7 @@ describe('a rotated keyring', () => {
   })
 
   test('decrypts texts of every term with one call to KMS', async () => {
-    const encrypted: Encrypted[] = []
+    const encrypted: EncryptedText[] = []
     const tokens: string[] = []
     for (let term = 1; term <= 5; term++) {
       const cipher = w.environment()
@@ -180,7 +180,7 @@ describe('an environment that meets an unknown term', () => {
 
   test('fails to decrypt if the keyring lacks the term after it was read again', async () => {
     const cipher = w.environment()
-    const encrypted = (await cipher.encrypt(place, 'hmacKey', 'x')).replace('1.', '9.') as Encrypted
+    const encrypted = (await cipher.encrypt(place, 'hmacKey', 'x')).replace('1.', '9.') as EncryptedText
     const before = w.reads.count
     await expect(cipher.decrypt(place, 'hmacKey', encrypted)).rejects.toThrow('cannot be decrypted')
     expect(w.reads.count - before).toBe(1)
@@ -279,7 +279,7 @@ describe('a term that the set has lost', () => {
     const [field, token] = [await alone.encrypt(place, 'hmacKey', 'x'), await alone.encryptToken('content')]
     const opens = async (lost: boolean) => {
       const both = holding((await keyFactory.unite(leading.keyring, other.keyring, 3000, lost)).keyring)
-      const text = (await both.decrypt(place, 'hmacKey', field as Encrypted)).reveal()
+      const text = (await both.decrypt(place, 'hmacKey', field as EncryptedText)).reveal()
       return [text, (await both.decryptToken(token))?.content]
     }
     expect(await opens(false)).toEqual(['x', 'content'])
@@ -288,13 +288,13 @@ describe('a term that the set has lost', () => {
 })
 
 describe('an exported keyring', () => {
-  const own = privateKey('X25519', randomBytes(32))
+  const own = privateKeyFromSeed('X25519', randomBytes(32))
   const set = 'a set'
 
   test('decrypts fields of every term on the other cluster, under that cluster’s own KMS key', async () => {
     const old = await w.environment().encrypt(place, 'hmacKey', 'of term 1')
     await w.rotate()
-    const exported = await w.environment().exportTo(rawPublicKey(own), set)
+    const exported = await w.environment().exportTo(exportRawPublicKey(own), set)
     expect(exported.term).toBe(2)
     const there = plainKms()
     const keyFactory = createKmsKeyFactory({ keyArn: 'another', entropy, kms: there.kms })
@@ -316,13 +316,13 @@ describe('an exported keyring', () => {
     const environment = w.environment()
     await environment.encrypt(place, 'hmacKey', 'x')
     await w.rotate()
-    expect((await environment.exportTo(rawPublicKey(own), set)).term).toBe(2)
+    expect((await environment.exportTo(exportRawPublicKey(own), set)).term).toBe(2)
   })
 
   test('does not open with another key or set', async () => {
-    const { keyring } = await w.environment().exportTo(rawPublicKey(own), set)
+    const { keyring } = await w.environment().exportTo(exportRawPublicKey(own), set)
     const keyFactory = createKmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
-    const other = privateKey('X25519', randomBytes(32))
+    const other = privateKeyFromSeed('X25519', randomBytes(32))
     await expect(keyFactory.importFrom(keyring, other, set, 0)).rejects.toThrow(
       'not sealed to this cluster’s key',
     )

@@ -4,7 +4,7 @@ import { createAwsPorts } from '../../../../shared/adapters/aws/ports.ts'
 import { createTableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import type { EndpointUse } from '../../../../shared/api/endpoint.ts'
 import type { Ports } from '../../../../shared/ports.ts'
-import { type Change, create, remove } from '../../../../shared/storage/changes.ts'
+import { type Change, createItem, removeItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { NOW, token } from '../../tokens/support.ts'
 
@@ -56,16 +56,16 @@ describe('the ports of a function are limited to the uses that its endpoints dec
     expect(engine).toHaveBeenCalledTimes(2)
   })
 
-  const role: Change = remove(key('role', 'auth_1', 'dev'))
-  const minted: Change = create(key('token', 'acc'), token())
-  const ring: Change = remove(key('keyring'))
+  const role: Change = removeItem(key('role', 'auth_1', 'dev'))
+  const minted: Change = createItem(key('token', 'acc'), token())
+  const ring: Change = removeItem(key('keyring'))
   test.each<[string, Change, EndpointUse | undefined]>([
     ['an ordinary item', role, 'write'],
     ['a token', minted, 'mint'],
     ['a deletion of the keyring', ring, undefined],
   ])('a commit of %s needs the matching use', async (_, change, use) => {
     expect(() => portsOf('scan').store.commit([change], cluster)).toThrow('store.commit')
-    expect(() => portsOf('scan').store.commit([remove(key('wrapped', 'a')), change], cluster)).toThrow(
+    expect(() => portsOf('scan').store.commit([removeItem(key('wrapped', 'a')), change], cluster)).toThrow(
       'store.commit',
     )
     expect(engine).not.toHaveBeenCalled()
@@ -75,7 +75,7 @@ describe('the ports of a function are limited to the uses that its endpoints dec
   test('a commit with one try is tried once', async () => {
     engine.mockResolvedValue({ statusCode: 400, body: { __type: 'x#ThrottlingException' } })
     const { store } = portsOf('write')
-    const change = remove(key('role', 'auth_1', 'dev'))
+    const change = removeItem(key('role', 'auth_1', 'dev'))
     await expect(store.commit([change], cluster, { tries: 1 })).rejects.toMatchObject({ code: 'busy' })
     expect(engine).toHaveBeenCalledTimes(1)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createDynamoTables } from '../../../../shared/adapters/aws/table.ts'
 import { createTableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
-import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { NOW } from '../../tokens/support.ts'
 
 /** A store, and the calls that it makes to an empty engine. */
@@ -42,7 +42,7 @@ describe('strongly consistent reads', () => {
 
   test('a listing is consistent in every partition', async () => {
     const { store, inputs } = world()
-    await store.list(partitions('access', 'auth_1'))
+    await store.list(itemPartitions('access', 'auth_1'))
     expect(inputs.map(({ ConsistentRead }) => ConsistentRead)).toEqual(Array(16).fill(true))
   })
 

@@ -17,7 +17,7 @@ import {
 } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { readDocumentProof } from '../../../../shared/identity-proof/instance-document.ts'
 import { readCertificateName } from '../../../../shared/identity-proof/trust.ts'
-import type { Deployment, Memory } from '../../../../shared/ports.ts'
+import type { Deployment, EnvironmentMemory } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../../builders/keys.ts'
@@ -44,7 +44,7 @@ const weak = signer(keys.rsa(1024))
 type Registered = [pem: string, type: 'pkcs7' | 'identity', mount?: string][]
 
 /** Builds a login at a mount with these certificates. */
-function callAt(items: readonly Item[], legacySignatures = false, memory: Memory = {}) {
+function callAt(items: readonly Item[], legacySignatures = false, memory: EnvironmentMemory = {}) {
   const { store, reads } = memoryStore(items)
   const lists: string[] = []
   const list: typeof store.list = where => {
@@ -151,7 +151,7 @@ describe('a certificate that verified an earlier document', () => {
     return world
   }
 
-  const guessed = ({ memory }: { memory: Memory }, at = accessor) => {
+  const guessed = ({ memory }: { memory: EnvironmentMemory }, at = accessor) => {
     const proof = readDocumentProof({ pkcs7: own.pkcs7 })
     if (!proof.ok) throw new Error(proof.fault.why)
     return verifyByRememberedKey(

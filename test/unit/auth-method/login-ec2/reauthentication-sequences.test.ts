@@ -5,7 +5,7 @@ import {
   type ReauthenticationFacts,
 } from '../../../../shared/auth-method/login-ec2/reauthentication.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
-import { printTime } from '../../../../shared/values/time.ts'
+import { formatTime } from '../../../../shared/values/time.ts'
 
 /** One login attempt: its client, the start time of the instance and the role's settings. */
 interface Try {
@@ -37,7 +37,7 @@ function step(state: State, { sent, start, disallow, allowMigration }: Try, turn
   const stored = {
     role: 'dev',
     disallowReauthentication: decided.disallow,
-    pendingTime: printTime(start * 1000),
+    pendingTime: formatTime(start * 1000),
     createdAt: 0,
     updatedAt: 0,
     expiresAt: 0,

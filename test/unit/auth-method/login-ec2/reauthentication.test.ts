@@ -4,7 +4,7 @@ import {
   type ReauthenticationFacts,
 } from '../../../../shared/auth-method/login-ec2/reauthentication.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
-import { parseInstant } from '../../../../shared/values/time.ts'
+import { parsePreciseTime } from '../../../../shared/values/time.ts'
 
 const STORED = '2026-03-01T10:00:00Z'
 const times = { same: STORED, newer: '2026-03-01T10:00:01Z', older: '2026-03-01T09:59:59Z' }
@@ -44,7 +44,7 @@ const factsOf = ({
       : { entry: { stored, ...(entry === 'normal' ? { nonce: new Secret('right') } : {}) } }),
     ...(sent === undefined ? {} : { sentNonce: sent }),
     freshNonce: 'fresh',
-    startedAt: parseInstant(times[document]) ?? expect.fail(),
+    startedAt: parsePreciseTime(times[document]) ?? expect.fail(),
     allowMigration: migration,
     disallow,
   }
@@ -160,7 +160,7 @@ describe('comparing times and nonces', () => {
     const decided = checkReauthentication({ ...factsOf(usual), ...changes })
     return decided.ok ? 'accepted' : decided.fault.why
   }
-  const started = (text: string) => ({ startedAt: parseInstant(text) ?? expect.fail() })
+  const started = (text: string) => ({ startedAt: parsePreciseTime(text) ?? expect.fail() })
   const entry = (pendingTime: string, nonce?: string) => ({
     entry: {
       stored: { ...(factsOf(usual).entry?.stored ?? expect.fail()), pendingTime },

@@ -3,9 +3,9 @@ import { ApiError } from '../../../../shared/api/errors.ts'
 import type { AwsAccountAccess } from '../../../../shared/auth-method/config/accounts.ts'
 import { defaultClientSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { findFullPrincipalArn } from '../../../../shared/auth-method/login-iam/full-arn.ts'
-import type { Principal } from '../../../../shared/ports.ts'
+import type { IamPrincipal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { type Entity, parseEntity } from '../../../../shared/values/arn.ts'
+import { type IamEntity, parseIamEntity } from '../../../../shared/values/arn.ts'
 import { askAlways, callWith } from '../../../support/requests/call.ts'
 import { item, plainCipher } from '../../../support/tables/items.ts'
 
@@ -28,13 +28,13 @@ const stsRole = item(key('sts-role', 'auth_cloud_1', '111122223333'), {
   externalId: '',
 })
 
-const entity = (arn: string) => parseEntity(arn) ?? expect.fail()
+const entity = (arn: string) => parseIamEntity(arn) ?? expect.fail()
 const app = entity('arn:aws:sts::111122223333:assumed-role/app/session')
-const found: Principal = { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
+const found: IamPrincipal = { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
 
 interface Given {
-  answer?: Principal | Error | 'nobody'
-  who?: Entity
+  answer?: IamPrincipal | Error | 'nobody'
+  who?: IamEntity
   uniqueId?: string | 'unknown'
   now?: number
 }
@@ -73,7 +73,7 @@ describe('looking up the full ARN of a caller: CVE-2025-11621', () => {
     expect((await lookUp(freshAccess(), given)).arn).toBe(arn)
   })
 
-  test.each<[string, Principal | 'nobody']>([
+  test.each<[string, IamPrincipal | 'nobody']>([
     ['nobody', 'nobody'],
     ['somebody of another unique ID', { ...found, uniqueId: 'AROAOTHER' }],
     [

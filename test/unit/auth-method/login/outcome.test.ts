@@ -4,7 +4,7 @@ import { chooseTokenType, mintLoginToken } from '../../../../shared/auth-method/
 import type { Alias } from '../../../../shared/model/alias.ts'
 import type { Mount } from '../../../../shared/model/mount.ts'
 import { accessorOfHash, tokenHashOf } from '../../../../shared/model/token.ts'
-import { defaultParameters } from '../../../../shared/tokens/parameters.ts'
+import { defaultTokenParameters } from '../../../../shared/tokens/parameters.ts'
 import type { TokenParameters } from '../../../../shared/tokens/terms.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { clearCipher, mount, NOW } from '../../tokens/support.ts'
@@ -21,7 +21,7 @@ const grant = ({ terms = {}, ...parts }: GrantParts = {}): LoginGrant => ({
   metadata: { account_id: '111122223333' },
   disclosed: {},
   alias: { name: 'r-1', metadata: {} },
-  terms: { ...defaultParameters, policies: ['Dev'], ...terms },
+  terms: { ...defaultTokenParameters, policies: ['Dev'], ...terms },
   source: '192.0.2.1',
   ...parts,
 })

@@ -28,7 +28,7 @@ import {
   parseInstanceDocument,
   type VerifiedProof,
 } from '../../../../shared/identity-proof/instance-document.ts'
-import type { Ok } from '../../../../shared/values/result.ts'
+import type { OkResult } from '../../../../shared/values/result.ts'
 import { ec2Facts } from '../../../builders/ec2-facts.ts'
 import { iamFacts } from '../../../builders/iam-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
@@ -74,7 +74,7 @@ describe('an ec2 login that omits a check does not compile', () => {
     expectTypeOf<Parameters<typeof gatherEc2Facts>[1]>().toEqualTypeOf<VerifiedProof>()
     expectTypeOf(verifyDocument).returns.resolves.toEqualTypeOf<VerifiedProof>()
     expectTypeOf<InstanceDocument>().not.toExtend<VerifiedProof>()
-    expectTypeOf(parseInstanceDocument).returns.extract<Ok<VerifiedProof>>().toBeNever()
+    expectTypeOf(parseInstanceDocument).returns.extract<OkResult<VerifiedProof>>().toBeNever()
     expectTypeOf<Ec2Facts['document']>().toEqualTypeOf<VerifiedProof>()
   })
 })

@@ -4,7 +4,7 @@ import { renewLogin } from '../../../../shared/auth-method/renewal/renew.ts'
 import type { Instance } from '../../../../shared/model/instance.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { LoginRecord } from '../../../../shared/model/token.ts'
-import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
+import type { AwsTarget, IamPrincipal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
@@ -27,7 +27,7 @@ const login: LoginRecord = {
 interface World {
   role?: Role | undefined
   login?: Partial<Record<keyof LoginRecord, string>>
-  principal?: Principal | Error
+  principal?: IamPrincipal | Error
   instance?: Instance | undefined
 }
 
@@ -84,7 +84,7 @@ const wild = iamRole({
   boundIamPrincipalIds: [],
   boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'],
 })
-const found: Principal = { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
+const found: IamPrincipal = { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
 
 describe('renewal of an iam login', () => {
   test('a bound unique ID allows the renewal without any AWS call', async () => {

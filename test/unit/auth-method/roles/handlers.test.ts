@@ -3,7 +3,7 @@ import { ApiError } from '../../../../shared/api/errors.ts'
 import { readParameterFields } from '../../../../shared/api/fields.ts'
 import { roleFields } from '../../../../shared/auth-method/roles/fields.ts'
 import { roleAnswer, writeRolePhases } from '../../../../shared/auth-method/roles/handlers.ts'
-import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
+import type { AwsTarget, IamPrincipal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
 import { callWith, outcomeOf } from '../../../support/requests/call.ts'
@@ -13,7 +13,7 @@ import { unsaid } from '../../endpoints/interface.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
-const known: Record<string, Principal> = {
+const known: Record<string, IamPrincipal> = {
   'role app': { arn: 'arn:aws:iam::111122223333:role/app', uniqueId: 'AROAAPP' },
   'role pathed': { arn: 'arn:aws:iam::111122223333:role/team/pathed', uniqueId: 'AROAPATHED' },
   'role gov': { arn: 'arn:aws-us-gov:iam::444455556666:role/gov', uniqueId: 'AROAGOV' },

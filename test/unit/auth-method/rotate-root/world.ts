@@ -5,7 +5,7 @@ import { createFirstHead } from '../../../../shared/journal/head.ts'
 import type { AwsClientConfig } from '../../../../shared/model/config.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { RotationGuard } from '../../../../shared/model/rotation.ts'
-import type { ProviderSettings, Store } from '../../../../shared/ports.ts'
+import type { ItemStore, ProviderSettings } from '../../../../shared/ports.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -29,7 +29,7 @@ export const START = 1_000_000
 /** The fault of a commit. */
 type Fault = 'conflict' | 'fails' | 'done, but seems to fail'
 
-function disturbed(store: Store, fault: World['fault'] = () => undefined): Store {
+function disturbed(store: ItemStore, fault: World['fault'] = () => undefined): ItemStore {
   return {
     ...store,
     commit: async (changes, as) => {

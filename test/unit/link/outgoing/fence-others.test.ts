@@ -9,7 +9,7 @@ import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
 import { isStatementSignedBy, signMemberStatement } from '../../../../shared/link/statements.ts'
 import type { SetMembership } from '../../../../shared/model/link.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { CarryTo } from '../../../../shared/wire/carry.ts'
+import type { CreateLinkCarrier } from '../../../../shared/wire/carry.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
 
 const EAST = 'https://east.example'
@@ -57,7 +57,9 @@ const meets = (of: Partial<SetMembership>) =>
   west.write(key('member', east.record.id), { statements: [], addresses: [], ...of })
 
 /** The ports of a fencing cluster, and the addresses that it calls. Time passes while it sleeps. */
-async function asking(work: (ports: FencingPorts, to: CarryTo) => Promise<void>): Promise<string[]> {
+async function asking(
+  work: (ports: FencingPorts, to: CreateLinkCarrier) => Promise<void>,
+): Promise<string[]> {
   const before = asked.length
   pass(1000)
   const clock = { now: () => west.clock.ms, sleep: async (ms: number) => pass(ms) }

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createNotifier } from '../../../../shared/link/outgoing/notify.ts'
 import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Carry } from '../../../../shared/wire/carry.ts'
+import type { CarryLinkCall } from '../../../../shared/wire/carry.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
 
 let primary: World
@@ -30,7 +30,7 @@ describe('notices', () => {
     return world
   }
 
-  const notifying = (carry: (address: string) => Carry) => {
+  const notifying = (carry: (address: string) => CarryLinkCall) => {
     const waits: number[] = []
     const clock = {
       now: () => primary.clock.ms,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readOtherMemberAddresses } from '../../../../shared/link/serve/addresses.ts'
-import { put } from '../../../../shared/storage/changes.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
@@ -49,7 +49,7 @@ describe.each(BAD)('%s', bad => {
   test('is sent to no cluster, even if an earlier version has stored it', async () => {
     await follower(w, 'west').activate(await w.token('west'))
     const place = key('member', 'somebody')
-    const stored = put(place, { statements: [], addresses: [bad, 'https://old.example'] })
+    const stored = putItem(place, { statements: [], addresses: [bad, 'https://old.example'] })
     await w.store.commit([stored])
     expect(everything()).toContain(bad)
     expect(await readOtherMemberAddresses(w.ports)).toEqual(['https://west.example', 'https://old.example'])

@@ -4,7 +4,7 @@ import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/j
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
-import type { Carry, Method } from '../../../../shared/wire/carry.ts'
+import type { CarryLinkCall, LinkMethod } from '../../../../shared/wire/carry.ts'
 import { AnswerSchema, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { sized } from '../../../support/runner/size.ts'
 import { chanceFrom } from '../../../support/set/chance.ts'
@@ -18,7 +18,7 @@ const SEED = Number(process.env['LINK_CHAOS_SEED'] ?? 20_261_122)
 const SECONDARIES = 4
 
 interface Recorded {
-  method: Method
+  method: LinkMethod
   bytes: Uint8Array
 }
 
@@ -47,7 +47,7 @@ function badNetwork(world: World, random: () => number) {
     return toBinary(AnswerSchema, answer)
   }
   const unseen = (one: Recorded) => void arrive(one).catch(() => undefined)
-  const carry: Carry = async (method, call) => {
+  const carry: CarryLinkCall = async (method, call) => {
     const sent = { method, bytes: toBinary(CallSchema, call) }
     seen.push(sent)
     if (chance('lost', 0.1)) throw new Error('lost')

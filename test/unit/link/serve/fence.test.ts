@@ -11,7 +11,7 @@ import { linkMethods } from '../../../../shared/link/methods.ts'
 import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
 import { isStatementSignedBy, signMemberStatement } from '../../../../shared/link/statements.ts'
 import type { MembershipStatement, TermSigner } from '../../../../shared/model/link.ts'
-import { put } from '../../../../shared/storage/changes.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { pair } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
@@ -165,7 +165,7 @@ describe('a fence by a member', () => {
   test('is refused if another primary of the set has revoked the claimant, in any epoch', async () => {
     const one = await claimant('west', 7)
     const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
-    await w.store.commit([put(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
+    await w.store.commit([putItem(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
     expect(await one.fence()).toMatchObject({
       refusal: { code: 'permission_denied', text: expect.stringContaining(`${one.cluster} was revoked`) },
     })

@@ -9,7 +9,7 @@ import { createLinkCallSender } from '../../../../shared/link/call.ts'
 import { signLinkAnswer, signLinkCall } from '../../../../shared/link/envelope.ts'
 import { linkMethodNames, linkMethods } from '../../../../shared/link/methods.ts'
 import { LINK_FORMAT, LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
-import type { Method } from '../../../../shared/wire/carry.ts'
+import type { LinkMethod } from '../../../../shared/wire/carry.ts'
 import { CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { mutated, mutations } from '../../../builders/mutations.ts'
@@ -21,11 +21,11 @@ import { follower, primaryWorld } from './world.ts'
 /** Calls and answers of each method. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 25)
 
-type Kept = Record<Method, Record<'question' | 'answer', string>>
+type Kept = Record<LinkMethod, Record<'question' | 'answer', string>>
 const kept = JSON.parse(readFileSync(`${root}test/vectors/formats/${LINK_FORMAT}.json`, 'utf8')) as {
   messages: Kept
 }
-const keptBytes = (method: Method, which: 'question' | 'answer') =>
+const keptBytes = (method: LinkMethod, which: 'question' | 'answer') =>
   Buffer.from(kept.messages[method][which], 'base64')
 
 /**
@@ -70,7 +70,7 @@ beforeAll(async () => {
 })
 
 /** A call as it is on the wire. */
-function callBytes(method: Method): Buffer {
+function callBytes(method: LinkMethod): Buffer {
   w.clock.ms += 1000
   const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }
   const caller = {

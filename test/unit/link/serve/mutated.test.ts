@@ -8,8 +8,8 @@ import { sealActivationRequest } from '../../../../shared/link/activation-reques
 import { signLinkCall } from '../../../../shared/link/envelope.ts'
 import { linkMethodNames, linkMethods } from '../../../../shared/link/methods.ts'
 import { LINK_FORMAT } from '../../../../shared/link/source.ts'
-import { sealBox } from '../../../../shared/storage/box.ts'
-import type { Method } from '../../../../shared/wire/carry.ts'
+import { sealBoxForKey } from '../../../../shared/storage/box.ts'
+import type { LinkMethod } from '../../../../shared/wire/carry.ts'
 import { CallSchema, file_link } from '../../../../shared/wire/gen/link_pb.ts'
 import { LONGEST, mutated, mutations } from '../../../builders/mutations.ts'
 import { follower, primaryWorld } from './world.ts'
@@ -37,7 +37,7 @@ const activation = ({ w, north, token }: Scene) => {
 }
 
 /** A question, written by the method's own form. */
-const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
+const questions: Readonly<Record<LinkMethod, (of: Scene) => Uint8Array>> = {
   Activate: of => linkMethods.Activate.forms.question.write(activation(of)),
   Heartbeat: ({ w, one: { request } }) =>
     linkMethods.Heartbeat.forms.question.write({
@@ -73,7 +73,7 @@ const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
   Notify: () => linkMethods.Notify.forms.question.write({}),
 }
 
-async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array) {
+async function asked({ w, one, north }: Scene, method: LinkMethod, body: Uint8Array) {
   w.clock.ms += 1000
   const from = method === 'Activate' ? 'north' : method === 'Fence' ? one.cluster : 'west'
   const { signing } = method === 'Activate' ? north.pair : one.pair
@@ -97,7 +97,7 @@ const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<strin
   [...new Set([...before.keys(), ...after.keys()])].filter(place => before.get(place) !== after.get(place))
 
 /** The items that an answered call may change: its caller's heartbeat, and for role changes more. */
-const changes: Partial<Record<Method, readonly string[] | 'roles'>> = {
+const changes: Partial<Record<LinkMethod, readonly string[] | 'roles'>> = {
   Heartbeat: ['secondary|west'],
   Activate: 'roles',
   Handover: 'roles',
@@ -113,7 +113,11 @@ function expectAnswered({ status, said }: { status: number; said: string }) {
 /** Characters of one item. */
 const MOST_STORED = 3000
 
-async function judge(of: Scene, method: Method, body: Uint8Array): Promise<'as before' | 'roles changed'> {
+async function judge(
+  of: Scene,
+  method: LinkMethod,
+  body: Uint8Array,
+): Promise<'as before' | 'roles changed'> {
   const before = stored(of)
   const got = await asked(of, method, body)
   expectAnswered(got)
@@ -181,7 +185,7 @@ test('an activation whose sealed part has changed bytes is refused or admits, an
         150_000,
       )
       const place = { purpose: 'activation', set: w.set } as const
-      const sealed = sealBox(w.keys.exchange, place, bytes.toString('base64'), randomBytes)
+      const sealed = sealBoxForKey(w.keys.exchange, place, bytes.toString('base64'), randomBytes)
       const body = linkMethods.Activate.forms.question.write({ ...activation(of), sealed })
       if ((await judge(of, 'Activate', body)) === 'roles changed') of = await scene()
     }),

@@ -12,7 +12,7 @@ import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import * as link from '../../../../shared/link/refusals.ts'
 import { LINK_FORMAT, type LinkRefused } from '../../../../shared/link/source.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Method } from '../../../../shared/wire/carry.ts'
+import type { LinkMethod } from '../../../../shared/wire/carry.ts'
 import { type Call, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   last = undefined
 })
 
-const serve = async (method: Method, call: Call) => {
+const serve = async (method: LinkMethod, call: Call) => {
   const answer = await w.serve(method, call, '')
   last = readUnverifiedLinkOutcome(answer)
   return answer
@@ -42,7 +42,7 @@ type Follower = ReturnType<typeof newcomer>
 
 /** A call that does not follow the rules of our own clusters. */
 const raw = (
-  method: Method,
+  method: LinkMethod,
   body: Uint8Array,
   { signing = pair().signing, from = 'west', set = String(w.set), time = w.clock.ms, epoch = w.epoch } = {},
 ) =>

@@ -4,7 +4,7 @@ import { readActivationClaims } from '../../../../shared/link/activation-token.t
 import { signLinkCall } from '../../../../shared/link/envelope.ts'
 import { linkMethods } from '../../../../shared/link/methods.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
-import type { Carry } from '../../../../shared/wire/carry.ts'
+import type { CarryLinkCall } from '../../../../shared/wire/carry.ts'
 import type { Call } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, type World } from './world.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
 /** A cluster whose `Activate` never arrives, because the terminator has it. */
 async function keptBack(name = 'west') {
   const kept: Call[] = []
-  const carry: Carry = async (_method, call) => {
+  const carry: CarryLinkCall = async (_method, call) => {
     kept.push(call)
     throw new Error('the connection was reset')
   }

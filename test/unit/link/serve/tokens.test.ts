@@ -8,7 +8,7 @@ import {
 } from '../../../../shared/link/activation-token.ts'
 import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import { LinkRefused } from '../../../../shared/link/source.ts'
-import { put } from '../../../../shared/storage/changes.ts'
+import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { withOneBitChanged } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
@@ -98,7 +98,7 @@ describe.each(forms)('an activation token in the %s form', form => {
   test('admits a cluster that an earlier primary revoked, even if that primary’s clock was ahead', async () => {
     const { one, token } = await given(form)
     const revoked = { at: w.clock.ms + 200_000, epoch: '000000.aaaaaaaaaaaa' }
-    await w.store.commit([put(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
+    await w.store.commit([putItem(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
     await one.activateBy(token)
     const [holder] = await w.store.read([key('holder', one.cluster)])
     expect(holder?.data).toEqual({ name: 'west', at: w.clock.ms })

@@ -15,12 +15,12 @@ import { generateLinkKeyPairs, linkPublicKeysOf, parseLinkKeyPairs } from '../..
 import { createLinkService } from '../../../../shared/link/serve/service.ts'
 import { createSourceLink } from '../../../../shared/link/source-link.ts'
 import { type ClusterRecord, createEmptyLink } from '../../../../shared/model/cluster.ts'
-import type { Store } from '../../../../shared/ports.ts'
-import { openBox, sealBox } from '../../../../shared/storage/box.ts'
+import type { ItemStore } from '../../../../shared/ports.ts'
+import { openSealedBox, sealBoxForKey } from '../../../../shared/storage/box.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
-import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
-import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
-import type { Carry } from '../../../../shared/wire/carry.ts'
+import { itemPartitions, type Key, key } from '../../../../shared/storage/kinds.ts'
+import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
+import type { CarryLinkCall } from '../../../../shared/wire/carry.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -96,13 +96,13 @@ function placeCipher(keyring: string) {
       return new Secret(text.slice(placed(place, field).length))
     },
     exportTo: async (recipient: Uint8Array, set: string) => ({
-      keyring: sealBox(recipient, { purpose: 'keyring', set }, keyring, randomBytes),
+      keyring: sealBoxForKey(recipient, { purpose: 'keyring', set }, keyring, randomBytes),
       term: 1,
     }),
   }
 }
 
-const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
+const recordOfPrimary = (ownKey: EncryptedText): Omit<ClusterRecord, 'id'> => ({
   name: 'east',
   mode: 'primary',
   keyring: 'k',
@@ -197,13 +197,13 @@ function portsAround(clock: { ms: number }, own: object) {
 
 /** Returns the changes that revoke a secondary. */
 const revoking = async (
-  store: Pick<Store, 'list'>,
+  store: Pick<ItemStore, 'list'>,
   name: string,
   { now, epoch }: { now: number; epoch: string },
 ) => {
   const [secondaries, holders] = [
-    await store.list(partitions('secondary')),
-    await store.list(partitions('holder')),
+    await store.list(itemPartitions('secondary')),
+    await store.list(itemPartitions('holder')),
   ]
   const admission = secondaries.find(({ data }) => data.id === name && data.revokedAt === undefined)
   const cluster = admission ? admission.data.cluster : name
@@ -218,12 +218,12 @@ const revoking = async (
 export function follower(
   world: World,
   name: string,
-  { ahead = 0, carry = undefined as Carry | undefined } = {},
+  { ahead = 0, carry = undefined as CarryLinkCall | undefined } = {},
 ) {
   const pair = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))
   const keys = linkPublicKeysOf(pair)
   const cluster = randomUUID()
-  const direct: Carry = (method, call) => world.serve(method, call, '')
+  const direct: CarryLinkCall = (method, call) => world.serve(method, call, '')
   const now = () => world.clock.ms + ahead
   const sourceAs = (set: string, otherKey: Uint8Array) =>
     createSourceLink(
@@ -259,6 +259,7 @@ export function follower(
         address: request.address,
         apiAddress: '',
       }),
-    opened: (keyring: string) => openBox(pair.exchange, { purpose: 'keyring', set: world.set }, keyring),
+    opened: (keyring: string) =>
+      openSealedBox(pair.exchange, { purpose: 'keyring', set: world.set }, keyring),
   }
 }

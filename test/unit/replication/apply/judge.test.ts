@@ -3,12 +3,12 @@ import { bucketMarkText } from '../../../../shared/journal/position.ts'
 import { addTreeBucket } from '../../../../shared/journal/tree.ts'
 import {
   type ApplySettings,
-  judgePiece,
-  type Piece,
-  planAsExpected,
-  type Steps,
+  type BucketChanges,
+  type BucketWrite,
+  judgeBucketChanges,
+  planBucketWrite,
 } from '../../../../shared/replication/apply/judge.ts'
-import { splitIntoComponents } from '../../../../shared/replication/apply/window.ts'
+import { splitEntriesIntoComponents } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 import { tables } from '../../../builders/tables.ts'
@@ -20,28 +20,28 @@ const DAY = 86_400
 const streaming: ApplySettings = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 
 /** Returns the only piece of each journal entry of a writer. */
-const piecesOf = ({ entries }: ReturnType<typeof writer>): Piece[] =>
+const piecesOf = ({ entries }: ReturnType<typeof writer>): BucketChanges[] =>
   entries.map(entry => {
-    const [piece] = splitIntoComponents(TREE_ID, [entry]).flat()
+    const [piece] = splitEntriesIntoComponents(TREE_ID, [entry]).flat()
     if (!piece) throw new Error('a journal entry without changes')
     return piece
   })
 
-const judged = (piece: Piece, at: ReturnType<typeof tables>, setting = streaming) => {
+const judged = (piece: BucketChanges, at: ReturnType<typeof tables>, setting = streaming) => {
   const [found] = at.find([piece])
   if (!found) throw new Error('nothing was looked for')
-  return judgePiece(piece, found, setting)
+  return judgeBucketChanges(piece, found, setting)
 }
 
-const stepsOf = (verdict: ReturnType<typeof judgePiece>): Steps => {
+const stepsOf = (verdict: ReturnType<typeof judgeBucketChanges>): BucketWrite => {
   if (verdict.kind !== 'write') throw new Error(`no steps: ${JSON.stringify(verdict)}`)
   return verdict.steps
 }
 
 /** A secondary that has applied the given pieces. */
-const having = (pieces: readonly Piece[], setting = streaming) => {
+const having = (pieces: readonly BucketChanges[], setting = streaming) => {
   const at = tables()
-  for (const piece of pieces) expect(at.write([planAsExpected(piece, setting)])).toBe('done')
+  for (const piece of pieces) expect(at.write([planBucketWrite(piece, setting)])).toBe('done')
   return at
 }
 
@@ -50,10 +50,10 @@ describe('marks', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, null])
-    const [put, gone] = piecesOf(w) as [Piece, Piece]
+    const [put, gone] = piecesOf(w) as [BucketChanges, BucketChanges]
     const at = having([put, gone])
     expect(at.items.size).toBe(0)
-    expect(at.write([planAsExpected(put, streaming)])).toBe('refused')
+    expect(at.write([planBucketWrite(put, streaming)])).toBe('refused')
     expect(judged(put, at)).toEqual({ kind: 'applied' })
   })
 
@@ -63,7 +63,7 @@ describe('marks', () => {
     const pieces = piecesOf(w)
     const at = having(pieces)
     // a sync restarts after the second journal entry, and has fetched that entry's items
-    const [, second, third] = pieces as [Piece, Piece, Piece]
+    const [, second, third] = pieces as [BucketChanges, BucketChanges, BucketChanges]
     at.items.set('policy\nx', addTreeBucket(second.changes[0]?.item as StoredItem, TREE_ID))
     const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
     expect(judged(third, at)).toEqual({ kind: 'applied' })
@@ -77,7 +77,7 @@ describe('marks', () => {
     w.commit(0, [token, '1', NOW + DAY])
     w.commit(0, [token, '2', NOW + 9 * DAY])
     for (const piece of piecesOf(w)) {
-      const { bucket, mark } = planAsExpected(piece, streaming)
+      const { bucket, mark } = planBucketWrite(piece, streaming)
       expect(bucket.bucket).toEqual(piece.bucket)
       expect(mark).toBe(bucketMarkText(1, piece.pos))
     }
@@ -86,7 +86,7 @@ describe('marks', () => {
   test('changes of one journal entry in one bucket are written in one transaction', () => {
     const w = writer()
     w.commit(0, [a, '1'], [b, '1'])
-    const [both] = piecesOf(w) as [Piece]
+    const [both] = piecesOf(w) as [BucketChanges]
     const at = having([both])
     expect(at.items.size).toBe(2)
     expect(judged(both, at)).toEqual({ kind: 'applied' })
@@ -101,7 +101,7 @@ describe('during the replay after a sync', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, '2'])
-    const pieces = piecesOf(w) as [Piece, Piece]
+    const pieces = piecesOf(w) as [BucketChanges, BucketChanges]
     return { pieces, at: tables(w.items) }
   }
 
@@ -116,7 +116,7 @@ describe('during the replay after a sync', () => {
   test('an unchanged item still raises the mark', () => {
     const { pieces, at } = fetched()
     const [first, second] = pieces
-    const late = stepsOf(judgePiece(first, { items: [undefined], mark: '' }, replay))
+    const late = stepsOf(judgeBucketChanges(first, { items: [undefined], mark: '' }, replay))
     for (const piece of pieces) at.write([stepsOf(judged(piece, at, replay))])
     expect(at.markOf(second)).toBe(bucketMarkText(3, second.pos))
     at.items.clear()
@@ -132,7 +132,7 @@ describe('during the replay after a sync', () => {
     const absent = writer()
     absent.commit(0, [x, '1'])
     absent.commit(0, [x, null])
-    const [put, gone] = piecesOf(absent) as [Piece, Piece]
+    const [put, gone] = piecesOf(absent) as [BucketChanges, BucketChanges]
     const empty = tables()
     const skipped = stepsOf(judged(gone, empty, replay))
     expect(skipped.items).toEqual([{ key: x, if: 'absent' }])
@@ -144,7 +144,7 @@ describe('during the replay after a sync', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, '2'])
-    const [first, second] = piecesOf(w) as [Piece, Piece]
+    const [first, second] = piecesOf(w) as [BucketChanges, BucketChanges]
     const at = having([first])
     expect(at.write([stepsOf(judged(second, at, replay))])).toBe('done')
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
@@ -153,7 +153,7 @@ describe('during the replay after a sync', () => {
   test('after its end, items must be as journal entries expect again', () => {
     const w = writer()
     for (const value of ['1', '2', '3']) w.commit(0, [x, value])
-    const third = piecesOf(w)[2] as Piece
+    const third = piecesOf(w)[2] as BucketChanges
     expect(judged(third, tables(), replay)).toEqual({ kind: 'mismatch', places: [x] })
   })
 })
@@ -165,7 +165,7 @@ describe('expired items that DynamoDB deletes at any time are no mismatch', () =
     const w = writer()
     w.commit((NOW - 20 * DAY) * 1000, [token, '1', NOW - days * DAY])
     w.commit(NOW * 1000, [token, '2', NOW + DAY])
-    return piecesOf(w) as [Piece, Piece]
+    return piecesOf(w) as [BucketChanges, BucketChanges]
   }
 
   test('a renewed token whose earlier copy is already deleted here, after its generation ended', () => {
@@ -184,7 +184,7 @@ describe('expired items that DynamoDB deletes at any time are no mismatch', () =
   test('a recreated token whose expired predecessor still exists here', () => {
     const w = writer()
     w.commit(NOW * 1000, [token, '2', NOW + DAY])
-    const [made] = piecesOf(w) as [Piece]
+    const [made] = piecesOf(w) as [BucketChanges]
     const [old] = renewal(6)
     const at = having([old], { ...streaming, incarnation: 0 })
     expect(at.write([stepsOf(judged(made, at))])).toBe('done')
@@ -194,7 +194,7 @@ describe('expired items that DynamoDB deletes at any time are no mismatch', () =
   test('a recreated token whose predecessor had not expired is a mismatch', () => {
     const w = writer()
     w.commit((NOW - 30 * DAY) * 1000, [token, '2', NOW + DAY])
-    const [made] = piecesOf(w) as [Piece]
+    const [made] = piecesOf(w) as [BucketChanges]
     const [old] = renewal(6)
     const at = having([old], { ...streaming, incarnation: 0 })
     expect(judged(made, at)).toEqual({ kind: 'mismatch', places: [token] })
@@ -204,6 +204,6 @@ describe('expired items that DynamoDB deletes at any time are no mismatch', () =
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, '2'])
-    expect(judged(piecesOf(w)[1] as Piece, tables())).toEqual({ kind: 'mismatch', places: [x] })
+    expect(judged(piecesOf(w)[1] as BucketChanges, tables())).toEqual({ kind: 'mismatch', places: [x] })
   })
 })

@@ -4,10 +4,10 @@ import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { treeBucketOf, treeBucketText } from '../../../../shared/journal/tree.ts'
 import type { ApplySettings } from '../../../../shared/replication/apply/judge.ts'
 import {
-  applyWindow,
-  packComponents,
-  splitIntoComponents,
-  type Target,
+  type ApplyTarget,
+  applyEntryWindow,
+  packEntryComponents,
+  splitEntriesIntoComponents,
 } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import {
@@ -73,7 +73,7 @@ function chance(seed: number) {
 class Crash extends Error {}
 
 /** Tables whose calls are delayed, whose answers get lost, and whose callers crash. Some writes arrive long afterwards. */
-function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void)[]): Target {
+function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void)[]): ApplyTarget {
   const { of, wait } = chance(seed)
   return {
     find: async pieces => {
@@ -105,12 +105,12 @@ async function byMany(
   cuts: readonly number[] = [],
 ) {
   const late: (() => void)[] = []
-  const process = async (target: Target, index: number) => {
+  const process = async (target: ApplyTarget, index: number) => {
     const cut = cuts[index] ?? entries.length
     for (let tries = 0; ; tries++) {
       try {
         for (const window of [entries.slice(0, cut), entries.slice(cut)]) {
-          const { busy, mismatch } = await applyWindow(window, setting, target)
+          const { busy, mismatch } = await applyEntryWindow(window, setting, target)
           expect(mismatch).toEqual([])
           if (busy) throw new Crash('somebody is in the way')
         }
@@ -131,7 +131,7 @@ describe('a window', () => {
       fc.asyncProperty(history, async commits => {
         const { entries, items } = written(commits)
         const at = tables()
-        expect(await applyWindow(entries, streaming, at.target)).toEqual({ busy: false, mismatch: [] })
+        expect(await applyEntryWindow(entries, streaming, at.target)).toEqual({ busy: false, mismatch: [] })
         expect(seen(at.items)).toEqual(seen(items))
         expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
       }),
@@ -176,7 +176,7 @@ describe('a window', () => {
     for (let n = 0; n < 12; n++) w.commit(0, [policyAt(`large${n}`), large])
     const at = tables()
     const sizes: { puts: number; bytes: number }[] = []
-    const target: Target = {
+    const target: ApplyTarget = {
       ...at.target,
       write: async steps => {
         const puts = steps.flatMap(({ items }) => items)
@@ -184,7 +184,7 @@ describe('a window', () => {
         return at.write(steps)
       },
     }
-    expect(await applyWindow(w.entries, streaming, target)).toEqual({ busy: false, mismatch: [] })
+    expect(await applyEntryWindow(w.entries, streaming, target)).toEqual({ busy: false, mismatch: [] })
     expect(seen(at.items)).toEqual(seen(w.items))
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
     expect(sizes.reduce((sum, { puts }) => sum + puts, 0)).toBeLessThan(2 * (w.items.size + 1))
@@ -230,7 +230,7 @@ describe('a window', () => {
     w.commit(0, [apart, '2'])
     w.commit(0, [b, '1'])
     const at = tables()
-    const result = await applyWindow(w.entries.slice(1), streaming, at.target)
+    const result = await applyEntryWindow(w.entries.slice(1), streaming, at.target)
     expect(result).toEqual({ busy: false, mismatch: [a, apart] })
     expect(at.items.size).toBe(0)
   })
@@ -239,8 +239,8 @@ describe('a window', () => {
     const w = writer()
     w.commit(0, [a, '1'])
     const at = tables()
-    const target: Target = { ...at.target, write: async () => 'conflict' }
-    expect(await applyWindow(w.entries, streaming, target)).toEqual({ busy: true, mismatch: [] })
+    const target: ApplyTarget = { ...at.target, write: async () => 'conflict' }
+    expect(await applyEntryWindow(w.entries, streaming, target)).toEqual({ busy: true, mismatch: [] })
   })
 })
 
@@ -260,7 +260,7 @@ describe('components of a window', () => {
       fc.property(commits, all => {
         const { commit, entries } = writer()
         for (const places of all) commit(0, ...places.map(one => [one, 'v'] as const))
-        const components = splitIntoComponents(TREE_ID, entries)
+        const components = splitEntriesIntoComponents(TREE_ID, entries)
         const buckets = components.map(one => [
           ...new Set(
             one.flatMap(piece =>
@@ -284,7 +284,7 @@ describe('components of a window', () => {
   test('two changes of one journal entry in one bucket are one piece', () => {
     const { commit, entries } = writer()
     commit(0, [a, '1'], [apart, '1'], [b, '1'])
-    const components = splitIntoComponents(TREE_ID, entries)
+    const components = splitEntriesIntoComponents(TREE_ID, entries)
     expect(components.map(one => one.map(piece => piece.changes.map(change => change.sk)))).toEqual([
       [[a.sk, b.sk]],
       [[apart.sk]],
@@ -296,14 +296,14 @@ describe('components of a window', () => {
     const token = tokenAt('t')
     const DAY = 86_400
     for (const days of [1, 9, 3, 400, 2]) commit(0, [token, `${days}`, days * DAY])
-    const [only, ...others] = splitIntoComponents(TREE_ID, entries)
+    const [only, ...others] = splitEntriesIntoComponents(TREE_ID, entries)
     expect(others).toEqual([])
     expect(only?.map(piece => piece.seq)).toEqual([1, 2, 3, 4, 5])
   })
 
   test('a journal entry without changes is in no component', () => {
     expect(
-      splitIntoComponents(TREE_ID, [
+      splitEntriesIntoComponents(TREE_ID, [
         { epoch: '000001.aaaaaaaaaaaa', seq: 1, id: '', at: 0, body: [], noop: true },
       ]),
     ).toEqual([])
@@ -315,18 +315,18 @@ describe('grouping pieces into transactions', () => {
     const { commit, entries } = writer()
     for (let n = 0; n < count; n++)
       commit(0, ...Array.from({ length: changes }, (_, i) => [policyAt(`n${n}-${i}`), 'v'] as const))
-    return splitIntoComponents(TREE_ID, entries).map(one => one.slice(0, 1))
+    return splitEntriesIntoComponents(TREE_ID, entries).map(one => one.slice(0, 1))
   }
 
   test('a transaction has at most 98 elements, and each piece is in one', () => {
     const all = pieces(300)
-    const groups = packComponents(all, 2)
+    const groups = packEntryComponents(all, 2)
     expect(groups.flat()).toEqual(all)
     for (const group of groups)
       expect(group.flat().reduce((sum, { changes }) => sum + changes.length + 1, 0)).toBeLessThanOrEqual(98)
   })
 
   test('pieces are distributed to all workers before transactions are filled', () => {
-    expect(packComponents(pieces(16), 8).map(one => one.length)).toEqual([2, 2, 2, 2, 2, 2, 2, 2])
+    expect(packEntryComponents(pieces(16), 8).map(one => one.length)).toEqual([2, 2, 2, 2, 2, 2, 2, 2])
   })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { StoredTreeBucket } from '../../../../shared/journal/journal.ts'
 import type { LeafLimbs } from '../../../../shared/journal/tree.ts'
-import { findLasting, readBucket } from '../../../../shared/replication/check/examine.ts'
-import { newTally } from '../../../../shared/replication/check/tally.ts'
-import type { TreeView } from '../../../../shared/replication/check/view.ts'
+import { findLastingFaults, readTreeBucket } from '../../../../shared/replication/check/examine.ts'
+import { createTreeTally } from '../../../../shared/replication/check/tally.ts'
+import type { CheckedTreeView } from '../../../../shared/replication/check/view.ts'
 import { mapInParallel } from '../../../../shared/values/in-parallel.ts'
 import { TREE_ID } from '../../../builders/journal.ts'
 
@@ -25,10 +25,10 @@ function reading(...answers: StoredTreeBucket[]) {
     journal,
     treeId: TREE_ID,
     now,
-    tally: newTally(TREE_ID, now),
+    tally: createTreeTally(TREE_ID, now),
     tail: { changedKeys: () => [] },
   }
-  return readBucket(view as unknown as TreeView, { of: 'local', page: 7 }, 3)
+  return readTreeBucket(view as unknown as CheckedTreeView, { of: 'local', page: 7 }, 3)
 }
 
 test('a bucket whose attributes come in a different order at each read is judged', async () => {
@@ -54,7 +54,7 @@ const clock = {
 /** The verdicts on suspects at each look. */
 const found = (says: Record<string, (string | undefined)[]>) => {
   let look = -1
-  return findLasting(
+  return findLastingFaults(
     clock,
     Object.keys(says),
     async name => says[name]?.[look],

@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest'
 import { createEmptyLink } from '../../../../shared/model/cluster.ts'
 import { isTreeCorrupted } from '../../../../shared/replication/check/corrupted.ts'
 import {
-  isCorrupt,
+  areFindingsCorrupt,
   type TreeFault,
   toCorruptionReport,
-  toFindings,
+  toTreeFindings,
 } from '../../../../shared/replication/check/findings.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 
 const hash = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
 const roots = { replicated: hash(1), local: hash(2) }
-const shown = (...faults: TreeFault[]) => toCorruptionReport(toFindings(faults, roots), 1_800_000_000_123)
+const shown = (...faults: TreeFault[]) => toCorruptionReport(toTreeFindings(faults, roots), 1_800_000_000_123)
 
 describe('the report of a check', () => {
   test('of a sound tree has both subtrees with their roots in base64, and no maps', () => {
-    expect(isCorrupt(toFindings([], roots))).toBe(false)
+    expect(areFindingsCorrupt(toTreeFindings([], roots))).toBe(false)
     expect(shown()).toEqual({
       corrupted_root: false,
       last_corruption_check_epoch: '2027-01-15T08:00:00.123Z',
@@ -62,7 +62,7 @@ describe('the report of a check', () => {
     expect(report.corrupted_root).toBe(whole)
     expect(report.corrupted_tree_map['1']?.corrupted_subtree_root).toBe(replicated)
     expect(report.corrupted_tree_map['2']?.corrupted_subtree_root).toBe(local)
-    expect(isCorrupt(toFindings([fault], roots))).toBe(true)
+    expect(areFindingsCorrupt(toTreeFindings([fault], roots))).toBe(true)
   })
 
   test('with every fault fits into one DynamoDB item', () => {
@@ -72,7 +72,7 @@ describe('the report of a check', () => {
         (_, index): TreeFault => ({ level: 'bucket', of, page: index >> 8, subpage: index & 255 }),
       ),
     )
-    expect(JSON.stringify(toFindings(all, roots)).length).toBeLessThan(60_000)
+    expect(JSON.stringify(toTreeFindings(all, roots)).length).toBeLessThan(60_000)
   })
 })
 
@@ -88,7 +88,7 @@ test('a tree is corrupted as long as the last check of the same tree says so', (
 })
 
 test('a secondary also shows a corrupted tree while items keep differing from the primary’s', () => {
-  const link = { ...createEmptyLink('own' as Encrypted), name: 'l' }
+  const link = { ...createEmptyLink('own' as EncryptedText), name: 'l' }
   const here = { treeId: 'a', mode: 'secondary', link } as const
   const diverging = (rounds: number, of = { treeId: 'a', link: 'l' }) => ({
     data: { ...of, keys: [{ kind: 'policy', pk: 'policy', sk: 'x', rounds, at: 0 }] },

@@ -9,9 +9,13 @@ import {
   readStoredLeaf,
   treeBucketOf,
 } from '../../../../shared/journal/tree.ts'
-import { judgeBucket } from '../../../../shared/replication/check/bucket.ts'
+import { checkBucketSums } from '../../../../shared/replication/check/bucket.ts'
 import { repairItemPlace } from '../../../../shared/replication/check/repair.ts'
-import { addToTally, findSuspectBuckets, newTally } from '../../../../shared/replication/check/tally.ts'
+import {
+  addToTally,
+  createTreeTally,
+  findSuspectBuckets,
+} from '../../../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, type Place, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 
@@ -43,7 +47,7 @@ function sumOf(...items: StoredItem[]): StoredTreeBucket {
 }
 
 const judged = (place: Place, stored: StoredTreeBucket | undefined, items: StoredItem[]) =>
-  judgeBucket({ treeId: TREE_ID, bucket: bucketAt(place), stored, items, now })
+  checkBucketSums({ treeId: TREE_ID, bucket: bucketAt(place), stored, items, now })
 
 const { a, b, apart } = neighbours
 const [first, second, stranger] = [itemAt(a), itemAt(b), itemAt(apart)]
@@ -125,7 +129,7 @@ describe('a tally', () => {
     return new Map([...Map.groupBy(own, item => bucketAt(item).sk)].map(([sk, some]) => [sk, sumOf(...some)]))
   }
   const suspects = (counted: readonly StoredItem[]) => {
-    const tally = newTally(TREE_ID, now)
+    const tally = createTreeTally(TREE_ID, now)
     for (const item of counted) addToTally(tally, item)
     return allTreePages.flatMap(place =>
       findSuspectBuckets(tally, place, bucketsOf(place.of === 'local' ? 'l' : 'r', place.page)).map(

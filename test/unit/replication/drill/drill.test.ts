@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import type { DrillRecord } from '../../../../shared/model/drill.ts'
-import { changeRoles, countLostCommits } from '../../../../shared/replication/drill/change.ts'
+import { changeDrillRoles, countLostCommits } from '../../../../shared/replication/drill/change.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
 import {
-  type DrillAnswer,
-  type Drilling,
+  type DrillApiAnswer,
+  type DrillDependencies,
   type DrillRun,
   DrillStopped,
 } from '../../../../shared/replication/drill/run.ts'
@@ -27,7 +27,7 @@ let memory: MemoryStore
 let events: Record<string, unknown>[]
 /** the requests that were made, and their answers */
 let asked: string[]
-let answers: Record<string, Partial<DrillAnswer> | (() => Partial<DrillAnswer>)>
+let answers: Record<string, Partial<DrillApiAnswer> | (() => Partial<DrillApiAnswer>)>
 
 const readiness = (more: object = {}) => ({
   checks: [{ name: 'journal', passes: true, text: '' }],
@@ -314,14 +314,14 @@ describe('a switch in a drill', () => {
     answers['own sys/replication/dr/status'] = { data: closedFormerPrimary }
     return {}
   }
-  const drilling = (): Drilling => ({
+  const drilling = (): DrillDependencies => ({
     ...run(),
     clock: run().ports.clock,
     token: async () => 'token',
     ownName: async () => 'east',
   })
   const switched = (more: Partial<DrillRecord> = {}) =>
-    changeRoles(drilling(), running({ step: 'there', ...more }), 'there', 'promote')
+    changeDrillRoles(drilling(), running({ step: 'there', ...more }), 'there', 'promote')
   const unservedIn = async () => {
     const done = await switched()
     return done.ok ? done.value.there?.unserved : done.fault
@@ -360,7 +360,7 @@ describe('a switch in a drill', () => {
     becomes()
     answers['own sys/replication/dr/status'] = { data: primaryOf('west') }
     const follow = (more: object) =>
-      changeRoles(drilling(), running({ step: 'follow', ...more }), 'there', 'follow')
+      changeDrillRoles(drilling(), running({ step: 'follow', ...more }), 'there', 'follow')
     expect(await follow({})).toMatchObject({ ok: false })
     await expect(follow({ stepAt: START - 10 * MINUTE })).rejects.toThrow(
       'until own hears of peer, and closes',
@@ -396,7 +396,7 @@ describe('a switch in a drill', () => {
 
   test('makes the former primary follow once, under its name', async () => {
     becomes()
-    const done = () => changeRoles(drilling(), running({ step: 'follow' }), 'there', 'follow')
+    const done = () => changeDrillRoles(drilling(), running({ step: 'follow' }), 'there', 'follow')
     answers['own sys/replication/dr/secondary/update-primary'] = () => {
       answers['own sys/replication/dr/status'] = { data: followerOf('west', 'east') }
       return {}

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { parseAddress, resolveOwnAddress } from '../../../../shared/replication/handlers/addresses.ts'
+import {
+  parseMemberAddress,
+  resolveOwnLinkAddress,
+} from '../../../../shared/replication/handlers/addresses.ts'
 
 describe('an address parameter', () => {
   test.each([
@@ -11,7 +14,7 @@ describe('an address parameter', () => {
     ['http://127.0.0.1:8200', 'http://127.0.0.1:8200'],
     ['http://localhost:8200/', 'http://localhost:8200'],
   ])('%j is stored as %j', (given, kept) =>
-    expect(parseAddress(given, 'x', { plainEndpoints: true })).toBe(kept),
+    expect(parseMemberAddress(given, 'x', { plainEndpoints: true })).toBe(kept),
   )
 
   test.each([
@@ -34,7 +37,7 @@ describe('an address parameter', () => {
     'not an address',
     `https://${'a'.repeat(260)}.example`,
   ])('%j is rejected, and not repeated in the error text', given => {
-    expect(() => parseAddress(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
+    expect(() => parseMemberAddress(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
       'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
     )
   })
@@ -46,13 +49,13 @@ test.each([
   'https://169.254.169.254',
   'https://[::ffff:169.254.169.254]',
 ])('%j, on this machine or its network, is rejected by a deployment', given =>
-  expect(() => parseAddress(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
+  expect(() => parseMemberAddress(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
     'primary_api_addr must be an https address',
   ),
 )
 
 test('a cluster without a configured address that is invoked directly has none', () => {
-  expect(() => resolveOwnAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
+  expect(() => resolveOwnLinkAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
     'the address of this cluster is unknown',
   )
 })

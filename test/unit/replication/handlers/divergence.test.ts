@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { DifferenceReport } from '../../../../shared/model/secondary.ts'
-import { describeItem } from '../../../../shared/replication/handlers/describe-item.ts'
-import { describeMissingInput, showDivergence } from '../../../../shared/replication/handlers/divergence.ts'
-import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
+import { describeItemForOperator } from '../../../../shared/replication/handlers/describe-item.ts'
+import {
+  describeMissingInput,
+  showDivergingItems,
+} from '../../../../shared/replication/handlers/divergence.ts'
+import { shortKeyName } from '../../../../shared/replication/secondary/diverging.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../../support/requests/call.ts'
 
@@ -47,7 +50,7 @@ const answered = async (
     fetched: { get: ({ kind }: { kind: string }) => (kind === 'diverging' ? diverging : undefined) },
     ports: { store: storeOf(parts), journalView: { readStatus: async () => ({ head, items: [] }) } },
   })
-  const { answer } = await showDivergence(call as Call<never>)
+  const { answer } = await showDivergingItems(call as Call<never>)
   return answer as unknown as {
     retryAfter?: number
     data: {
@@ -215,7 +218,7 @@ describe('completeness of the report', () => {
         journalView: { readStatus: noted('readStatus', { items: [] }) },
       },
     })
-    await showDivergence(call as Call<never>)
+    await showDivergingItems(call as Call<never>)
     expect(order).toEqual(['readStatus', 'list'])
   })
 })
@@ -238,7 +241,7 @@ describe('descriptions of items', () => {
     ['policy', 'policy', 'reader', {}, 'policy reader'],
     ['of-a-later-version', 'x', 'y', {}, 'of-a-later-version y'],
   ])('%s %s %s', (kind, pk, sk, item, expected) => {
-    expect(describeItem({ kind, pk, sk }, mounts, item)).toBe(expected)
+    expect(describeItemForOperator({ kind, pk, sk }, mounts, item)).toBe(expected)
   })
 })
 
@@ -260,7 +263,7 @@ describe('items that keep differing from the primary’s', () => {
         rounds: 4,
         given_up: true,
         last_found: '1970-01-01T00:00:05Z',
-        name: x && tagOf(x),
+        name: x && shortKeyName(x),
       },
       expect.objectContaining({ key: ['policy', 'y'], given_up: false }),
     ])

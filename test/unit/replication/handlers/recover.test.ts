@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import { type ClusterRecord, createEmptyLink } from '../../../../shared/model/cluster.ts'
-import { recoverLink } from '../../../../shared/replication/handlers/secondary.ts'
+import { recoverPrimaryLink } from '../../../../shared/replication/handlers/secondary.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../../support/requests/call.ts'
 
 const NOW = 1_700_000_000_000
-const own = createEmptyLink('own' as Encrypted)
+const own = createEmptyLink('own' as EncryptedText)
 
 function world(parts: Partial<ClusterRecord>) {
   const record: ClusterRecord = {
@@ -25,7 +25,7 @@ function world(parts: Partial<ClusterRecord>) {
     woken += 1
   }
   const call = callWith({ now: NOW, cluster: { record, readAt: NOW }, ports: { puller: { wake } } }) as Call
-  return { recover: () => recoverLink(call), woken: () => woken }
+  return { recover: () => recoverPrimaryLink(call), woken: () => woken }
 }
 
 describe('recover', () => {

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
-import { revokeSecondary, revokeTarget } from '../../../../shared/replication/handlers/revoke.ts'
+import { revokeRequestedCluster, revokeSecondary } from '../../../../shared/replication/handlers/revoke.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -56,7 +56,7 @@ const signedBy = (...signers: [cluster: string, name: string][]): Item => ({
   data: {
     number: 1,
     since: 0,
-    probe: 'p' as Encrypted,
+    probe: 'p' as EncryptedText,
     signers: signers.map(([cluster, name]) => ({ cluster, name, key: 'k' })),
   },
 })
@@ -91,7 +91,8 @@ function revoking(
       audit: { write: async (entry: unknown) => void notes.push(entry) },
     },
   })
-  const done = async () => revokeSecondary(call as Call<never>, await revokeTarget(call as Call<never>))
+  const done = async () =>
+    revokeSecondary(call as Call<never>, await revokeRequestedCluster(call as Call<never>))
   return { done, notes, commits }
 }
 

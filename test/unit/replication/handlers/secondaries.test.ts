@@ -7,20 +7,20 @@ import { generateLinkKeyPairs, parseLinkPublicKeys } from '../../../../shared/li
 import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import {
-  generatePublicKey,
+  auditReplacement,
+  generateLinkPublicKey,
   makeSecondaryToken,
-  noteReplacement,
-  prepareToken,
+  prepareSecondaryToken,
 } from '../../../../shared/replication/handlers/secondaries.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
+import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_500
 /** A cipher that encrypts nothing. */
 const cipher = {
-  encrypt: async (_: unknown, __: string, text: string) => text as Encrypted,
+  encrypt: async (_: unknown, __: string, text: string) => text as EncryptedText,
   decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
 }
 const around = { cipher, entropy: { bytes: randomBytes, uuid: randomUUID } }
@@ -40,7 +40,7 @@ const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterR
     primaryAddr: '',
     primaryAddrs: [],
     primaryKey: '',
-    ownKey: generateLinkKeyPairs(randomBytes) as Encrypted,
+    ownKey: generateLinkKeyPairs(randomBytes) as EncryptedText,
   },
   ...parts,
 })
@@ -76,7 +76,7 @@ async function callOf(
   const { store } = memoryStore(items)
   const notes: unknown[] = []
   const fetched = fetchedItems()
-  const { keys } = await prepareToken({ parameters: given } as never)
+  const { keys } = await prepareSecondaryToken({ parameters: given } as never)
   for (const one of keys)
     fetched.keep(
       one,
@@ -103,7 +103,7 @@ const codeAndText = (error: { code: string; message: string }) => [error.code, e
 
 /** Makes a token, after the first step of its endpoint. */
 async function tokenOf(call: Parameters<typeof makeSecondaryToken>[0]) {
-  await noteReplacement(call)
+  await auditReplacement(call)
   return makeSecondaryToken(call)
 }
 
@@ -255,7 +255,7 @@ describe('an activation token', () => {
 describe('a public key', () => {
   test.each<ClusterMode>(['disabled', 'secondary'])('is made on a cluster in mode %s', async mode => {
     const { call } = await callOf({}, { mode })
-    const { answer, changes } = await generatePublicKey(call)
+    const { answer, changes } = await generateLinkPublicKey(call)
     const text = answer.kind === 'data' ? String(answer.data['secondary_public_key']) : ''
     expect(parseLinkPublicKeys(text)).toBeDefined()
     expect(changes).toEqual([
@@ -265,7 +265,7 @@ describe('a public key', () => {
 
   test('is not made on a primary', async () => {
     const { call } = await callOf({}, { mode: 'primary' })
-    expect(await generatePublicKey(call).catch(codeAndText)).toEqual([
+    expect(await generateLinkPublicKey(call).catch(codeAndText)).toEqual([
       'invalid_request',
       'this cluster is a DR primary: it made its keys when it became one; send this to the cluster that becomes its secondary',
     ])

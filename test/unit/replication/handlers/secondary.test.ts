@@ -12,7 +12,7 @@ import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluste
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import { becomeSecondary } from '../../../../shared/replication/handlers/secondary.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
+import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -32,7 +32,7 @@ const tokenUntil = (exp: number): string =>
 const TOKEN = tokenUntil(NOW / 1000 + 60)
 /** A cipher that encrypts nothing. */
 const cipher = {
-  encrypt: async (_: unknown, __: string, text: string) => text as Encrypted,
+  encrypt: async (_: unknown, __: string, text: string) => text as EncryptedText,
   decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
 }
 
@@ -143,7 +143,7 @@ describe('secondary/enable', () => {
     const pending: Item<'pending-key'> = {
       ...key('pending-key'),
       rev: 'p',
-      data: { pair: text as Encrypted, createdAt: 0 },
+      data: { pair: text as EncryptedText, createdAt: 0 },
     }
     const sealed = sealActivationToken(linkPublicKeysOf(parseLinkKeyPairs(text)).exchange, TOKEN, randomBytes)
     const { enable } = world({ items: [pending], becomes: { step: 'close' } })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { parseUpdate } from '../../../../shared/replication/handlers/update-primary.ts'
+import { parsePrimaryUpdate } from '../../../../shared/replication/handlers/update-primary.ts'
 
 /** Returns the parsed update, or the error text. */
 function wanted(raw: Record<string, unknown>): unknown {
   const given = raw['token'] === null ? { ...raw, token: '' } : raw
   try {
-    return parseUpdate({ raw, parameters: given } as Parameters<typeof parseUpdate>[0], {
+    return parsePrimaryUpdate({ raw, parameters: given } as Parameters<typeof parsePrimaryUpdate>[0], {
       plainEndpoints: false,
     })
   } catch (error) {

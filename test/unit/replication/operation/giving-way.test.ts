@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { OperationName, OperationState } from '../../../../shared/model/operation.ts'
-import { replaceWaiting } from '../../../../shared/replication/operation/giving-way.ts'
+import { replaceWaitingOperation } from '../../../../shared/replication/operation/giving-way.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { workflows } from '../../../../shared/workers/workflows.ts'
+import { workflowDefinitions } from '../../../../shared/workers/workflows.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -24,7 +24,7 @@ function madeWay(state: Partial<OperationState> | undefined, to: OperationName) 
     clock: { now: () => 7 },
     log: { info: () => undefined },
   })
-  return replaceWaiting(ID, to, ports)
+  return replaceWaitingOperation(ID, to, ports)
 }
 
 const asked = ['promotion', 'update-primary', 'disable', 'demotion', 'activation'] as const
@@ -34,7 +34,7 @@ const making: Readonly<Record<string, readonly OperationName[]>> = {
   'update-primary find': ['promotion', 'update-primary', 'disable'],
   'activation sync': ['update-primary', 'disable'],
 }
-const steps = Object.entries(workflows).flatMap(([name, workflow]) =>
+const steps = Object.entries(workflowDefinitions).flatMap(([name, workflow]) =>
   workflow.steps.flatMap(step =>
     typeof step === 'string' ? [[name as OperationName, step] as [OperationName, string]] : [],
   ),

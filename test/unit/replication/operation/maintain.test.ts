@@ -3,10 +3,10 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import {
-  allowedExecutions,
   beginOperation,
+  createOperationStart,
   maintainOperation,
-  newOperation,
+  maxExecutionsAtAge,
 } from '../../../../shared/replication/operation/operate.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { operationWorkflows } from '../../../../shared/workers/operations.ts'
@@ -67,14 +67,14 @@ test.each([
   [4 * MINUTE, 4],
   [24 * 60 * MINUTE, 12],
 ])('after %i ms an operation may have had %i executions', (age, count) => {
-  expect(allowedExecutions(age)).toBe(count)
+  expect(maxExecutionsAtAge(age)).toBe(count)
 })
 
 describe('maintaining the running operation', () => {
   test('starts its workflow if the process died after the commit', async () => {
     const record = recordWith()
     const { store } = memoryStore([record])
-    const operating = newOperation({ entropy: { bytes: () => Buffer.alloc(0), uuid: () => ID } })
+    const operating = createOperationStart({ entropy: { bytes: () => Buffer.alloc(0), uuid: () => ID } })
     const dies = { start: () => Promise.reject(new Error('the process died')) }
     const call = callWith({
       ports: { store, workflows: dies },

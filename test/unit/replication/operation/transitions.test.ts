@@ -6,11 +6,11 @@ import { endpointGroups } from '../../../../shared/endpoints/all.ts'
 import { checkClusterRole, checkClusterServes } from '../../../../shared/http/gate.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
-  findTransitionRefusal,
-  type RoleCall,
-  type TransitionRequest,
+  findRoleTransitionRefusal,
+  type RoleEndpoint,
+  type RoleTransitionRequest,
 } from '../../../../shared/replication/operation/transitions.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 
 const alone: ClusterRecord = {
   id: 'c',
@@ -21,7 +21,13 @@ const alone: ClusterRecord = {
   keyringEdition: 1,
   initialisedAt: 0,
 }
-const own = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey: 'own' as Encrypted }
+const own = {
+  secondaryId: '',
+  primaryAddr: '',
+  primaryAddrs: [],
+  primaryKey: '',
+  ownKey: 'own' as EncryptedText,
+}
 const primary: ClusterRecord = { ...alone, mode: 'primary', epoch: '000001.0123456789ab', link: own }
 const following: ClusterRecord = {
   ...alone,
@@ -43,7 +49,7 @@ const states = {
 type State = keyof typeof states
 
 /** The roles that accept a call, by the table of endpoints. */
-function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
+function rowOf(call: RoleEndpoint): Pick<Endpoint, 'serves'> {
   const row = endpointGroups
     .flatMap(({ endpoints }) => endpoints)
     .find(({ path }) => path === `/sys/replication/dr/${call}`)
@@ -52,13 +58,13 @@ function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
 }
 
 /** Returns status and first words of a cluster's answer to a call, gate included; `ok`: the call's own checks decide. */
-function said(call: RoleCall, record: ClusterRecord | undefined, change?: TransitionRequest): string {
+function said(call: RoleEndpoint, record: ClusterRecord | undefined, change?: RoleTransitionRequest): string {
   const base = record ? { cluster: { record, readAt: 0 } } : {}
   const { serves } = rowOf(call)
   try {
     checkClusterServes(base, serves, { home: '' })
     checkClusterRole(base, serves)
-    const refusal = record && findTransitionRefusal(call, record, change)
+    const refusal = record && findRoleTransitionRefusal(call, record, change)
     if (refusal) throw refusal
     return 'ok'
   } catch (error) {
@@ -84,7 +90,7 @@ const BY_ADDRESSES = { byAddresses: true }
 /** The answers by state, in the order of `states`. */
 const forPrimaries = [NOBODY, NO_PRIMARY, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]
 const forSecondaries = [NOBODY, NO_SECONDARY, NO_SECONDARY, BECOMES, OK, OK, OK, OK]
-const table: [call: RoleCall, change: TransitionRequest, said: string[]][] = [
+const table: [call: RoleEndpoint, change: RoleTransitionRequest, said: string[]][] = [
   ['primary/enable', {}, [NOBODY, OK, ALREADY, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]],
   ['primary/enable', READDRESSED, [NOBODY, OK, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]],
   ['primary/demote', {}, [NOBODY, NO_PRIMARY, OK, BECOMES, OK, CLOSED, CLOSED, CLOSED]],
@@ -115,14 +121,18 @@ describe('in each state of a cluster', () => {
   })
 })
 
-const anytime: readonly RoleCall[] = [
+const anytime: readonly RoleEndpoint[] = [
   'primary/revoke-secondary',
   'secondary/merkle-check',
   'secondary/operation-token/delete',
 ]
 
 /** Calls that may replace a waiting operation, which is checked when they begin. */
-const takingOver: readonly RoleCall[] = ['secondary/promote', 'secondary/disable', 'secondary/update-primary']
+const takingOver: readonly RoleEndpoint[] = [
+  'secondary/promote',
+  'secondary/disable',
+  'secondary/update-primary',
+]
 
 describe('during a role change', () => {
   test.each(table)(

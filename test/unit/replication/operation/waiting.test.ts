@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
-  noteWaiting,
+  noteWaitingExecution,
   readWaitingExecution,
-  runWorkflow,
-  WAITING_TTL_MS,
+  startAndAwaitWorkflow,
+  WAITING_EXECUTION_TTL_MS,
 } from '../../../../shared/replication/operation/waiting.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
+import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -26,7 +26,7 @@ function world({ signalled = async () => true }: { signalled?: () => Promise<boo
     clock: { now: () => clock.ms },
     cipher: {
       expectKeyring: () => undefined,
-      encrypt: async (_: unknown, __: string, text: string) => `sealed ${text}` as Encrypted,
+      encrypt: async (_: unknown, __: string, text: string) => `sealed ${text}` as EncryptedText,
       decrypt: async (_: unknown, __: string, text: string) => new Secret(text.replace('sealed ', '')),
     },
     workflows: {
@@ -43,26 +43,26 @@ function world({ signalled = async () => true }: { signalled?: () => Promise<boo
 const waitingItem = (): Item<'waiting'> => ({
   ...key('waiting', 'activation'),
   rev: 'w',
-  data: { until: 1, token: 'sealed t' as Encrypted, options: {} },
+  data: { until: 1, token: 'sealed t' as EncryptedText, options: {} },
 })
 
 describe('an execution that was started by hand', () => {
   test('is stored for an hour, with its token encrypted', async () => {
     const { ports, clock, commits } = world()
-    await noteWaiting('activation', { token: 't', options: { force: false } }, ports)
+    await noteWaitingExecution('activation', { token: 't', options: { force: false } }, ports)
     expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
-      { until: 1000 + WAITING_TTL_MS, token: 'sealed t', options: { force: false } },
+      { until: 1000 + WAITING_EXECUTION_TTL_MS, token: 'sealed t', options: { force: false } },
     ])
     expect(await readWaitingExecution('activation', ports)).toMatchObject({
       data: { options: { force: false } },
     })
-    clock.ms += WAITING_TTL_MS
+    clock.ms += WAITING_EXECUTION_TTL_MS
     expect(await readWaitingExecution('activation', ports)).toBeUndefined()
   })
 
   test('gets the operation’s id, and no second execution starts', async () => {
     const { ports, calls } = world()
-    await runWorkflow('activation', 'op-1', waitingItem(), ports)
+    await startAndAwaitWorkflow('activation', 'op-1', waitingItem(), ports)
     expect(calls).toEqual(['signal t {"operation":"op-1"}'])
   })
 
@@ -71,13 +71,13 @@ describe('an execution that was started by hand', () => {
     ['cannot be reached', () => Promise.reject(new Error('no'))],
   ])('that %s is replaced by a new one', async (_, signalled) => {
     const { ports, calls } = world({ signalled })
-    await runWorkflow('activation', 'op-1', waitingItem(), ports)
+    await startAndAwaitWorkflow('activation', 'op-1', waitingItem(), ports)
     expect(calls).toEqual(['signal t {"operation":"op-1"}', 'start activation op-1'])
   })
 
   test('is not required to start a workflow', async () => {
     const { ports, calls } = world()
-    await runWorkflow('activation', 'op-1', undefined, ports)
+    await startAndAwaitWorkflow('activation', 'op-1', undefined, ports)
     expect(calls).toEqual(['start activation op-1'])
   })
 })

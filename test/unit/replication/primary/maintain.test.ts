@@ -8,9 +8,9 @@ import { positionText } from '../../../../shared/journal/position.ts'
 import { computeBucketDeltas } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
-  closeHoles,
+  closeJournalHoles,
   maintainJournal,
-  refreshHashes,
+  refreshDueTreeHashes,
   trimJournal,
 } from '../../../../shared/replication/primary/maintain.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -123,7 +123,7 @@ const primary = (mode: JournalHead['mode'] = 'writing') => {
 describe('closing holes', () => {
   test('happens on a primary', async () => {
     primary()
-    await closeHoles(ports())
+    await closeJournalHoles(ports())
     expect(calls).toContain('head')
   })
 
@@ -136,7 +136,7 @@ describe('closing holes', () => {
   ])('does not happen on %s', async (_, change) => {
     primary()
     become({ ...record(), ...change })
-    await closeHoles(ports())
+    await closeJournalHoles(ports())
     await (change.mode === 'secondary' ? undefined : maintainJournal(ports()))
     expect(calls).toEqual([])
   })
@@ -154,7 +154,7 @@ describe('refreshing hashes', () => {
   ])('on a %s whose journal is %s: %s', async (role, mode, refreshed) => {
     if (role === 'primary') primary(mode)
     else head = { ...head, mode }
-    await refreshHashes(ports(), 'paced')
+    await refreshDueTreeHashes(ports(), 'paced')
     expect(looked() > 0).toBe(refreshed)
   })
 })
@@ -167,7 +167,7 @@ describe('a paced refresh', () => {
     return read
   }
   const paced = async (): Promise<number> => {
-    await refreshHashes(ports(), 'paced')
+    await refreshDueTreeHashes(ports(), 'paced')
     return pagesRead()
   }
 
@@ -213,7 +213,7 @@ describe('a paced refresh', () => {
   test('on request begins immediately', async () => {
     changing(3)
     whole = { at: now, pages: 512 }
-    await refreshHashes(ports(), 'now')
+    await refreshDueTreeHashes(ports(), 'now')
     expect(pagesRead()).toBe(3)
   })
 
@@ -221,7 +221,7 @@ describe('a paced refresh', () => {
     changing(10)
     whole = { at: now, pages: 512 }
     await paced()
-    await refreshHashes(ports(), 'now')
+    await refreshDueTreeHashes(ports(), 'now')
     expect(slept).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/journal-entry.ts'
-import { prepareHead } from '../../../../shared/replication/promotion/ready-head.ts'
+import { prepareHeadForTakeOver } from '../../../../shared/replication/promotion/ready-head.ts'
 import type { PromotionSnapshot } from '../../../../shared/replication/promotion/step.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { portsWith } from '../../../builders/ports.ts'
@@ -36,7 +36,7 @@ function closed(seq: number, there: readonly number[]) {
   })
   const follower = { own: { clock, journal }, treeId: 'life' } as unknown as Follower
   const stand = { promotion: { force: true }, record: { data: {} } } as unknown as PromotionSnapshot
-  return { entries, ready: () => prepareHead({ clock, journal }, follower, stand) }
+  return { entries, ready: () => prepareHeadForTakeOver({ clock, journal }, follower, stand) }
 }
 
 describe('a closed journal', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
-import { checkWhole, nextEpoch } from '../../../../shared/replication/promotion/take-over.ts'
+import { checkJournalIsWhole, computeNextEpoch } from '../../../../shared/replication/promotion/take-over.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
@@ -40,14 +40,14 @@ test.each([
     SECOND,
   ],
 ])('a new epoch is higher than %s', (_, before, seen, next) => {
-  expect(nextEpoch(before, seen, '00000000-0000-4000-8000-bbbbbbbbbbbb')).toBe(next)
+  expect(computeNextEpoch(before, seen, '00000000-0000-4000-8000-bbbbbbbbbbbb')).toBe(next)
 })
 
 describe('a complete journal, without force', () => {
   const end = { epoch: FIRST, seq: 40, closedEpoch: FIRST }
 
   test('is accepted at exactly the end that the primary returned', () => {
-    expect(() => checkWhole(head, { force: false, end })).not.toThrow()
+    expect(() => checkJournalIsWhole(head, { force: false, end })).not.toThrow()
   })
 
   test.each<[string, Partial<JournalHead>]>([
@@ -57,7 +57,7 @@ describe('a complete journal, without force', () => {
     ['a sync that has begun', { unfinishedSync: 'all' }],
     ['a replay that has not ended', { replayUntil: 50 }],
   ])('is required: %s is refused', (_, change) => {
-    expect(() => checkWhole({ ...head, ...change }, { force: false, end })).toThrow()
-    expect(() => checkWhole({ ...head, ...change }, { force: true, end })).not.toThrow()
+    expect(() => checkJournalIsWhole({ ...head, ...change }, { force: false, end })).toThrow()
+    expect(() => checkJournalIsWhole({ ...head, ...change }, { force: true, end })).not.toThrow()
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { readinessBasis } from '../../../../shared/replication/readiness/basis.ts'
+import { describeReadinessBasis } from '../../../../shared/replication/readiness/basis.ts'
 
 const NOW = 1_000_000
-type Circumstances = Parameters<typeof readinessBasis>[0]
+type Circumstances = Parameters<typeof describeReadinessBasis>[0]
 
 const link = {
   name: 'op-1',
@@ -16,7 +16,7 @@ const record: Circumstances['record'] = { mode: 'secondary', epoch: '1', treeId:
 const contact = { at: NOW - 1000, epoch: '1-a' }
 const refused = { at: NOW, code: 'unavailable', text: 'no answer', silentMs: 0 }
 const plain: Circumstances = { record, contact, head: { mode: 'applying' } }
-const basis = (more: Partial<Circumstances>, now = NOW) => readinessBasis({ ...plain, ...more }, now)
+const basis = (more: Partial<Circumstances>, now = NOW) => describeReadinessBasis({ ...plain, ...more }, now)
 
 describe('the basis of a readiness trial', () => {
   test.each<[string, Partial<Circumstances>]>([

@@ -3,7 +3,7 @@ import type { AwsClientConfig } from '../../../../shared/model/config.ts'
 import {
   findPlacedSettings,
   findUnassumableRole,
-  regionIn,
+  regionOfEndpoint,
 } from '../../../../shared/replication/readiness/gather.ts'
 
 describe('the region in an endpoint', () => {
@@ -18,7 +18,7 @@ describe('the region in an endpoint', () => {
     ['https://aws.internal:8443/eu-west-1', ''],
     ['no address', ''],
   ])('%s: %s', (endpoint, region) => {
-    expect(regionIn(endpoint)).toBe(region)
+    expect(regionOfEndpoint(endpoint)).toBe(region)
   })
 })
 

@@ -6,7 +6,7 @@ import {
   runPromotionChecks,
 } from '../../../../shared/replication/promotion/decide.ts'
 import { promotionSteps } from '../../../../shared/replication/promotion/step.ts'
-import { type Planning, planPromotion } from '../../../../shared/replication/readiness/plan.ts'
+import { type PromotionPlanInput, planPromotion } from '../../../../shared/replication/readiness/plan.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
@@ -15,7 +15,9 @@ const head = { ...createFirstHead(EPOCH, 1), mode: 'applying', own: '', last: 10
 const reported = { epoch: EPOCH, seq: 107, frontier: 105, skew: 0 }
 
 /** Values of each fact that decides a promotion. The test tries all combinations. */
-const values: { readonly [K in keyof Planning['facts']]: readonly Planning['facts'][K][] } = {
+const values: {
+  readonly [K in keyof PromotionPlanInput['facts']]: readonly PromotionPlanInput['facts'][K][]
+} = {
   head: [
     undefined,
     head,
@@ -50,9 +52,9 @@ const values: { readonly [K in keyof Planning['facts']]: readonly Planning['fact
 const all = Object.entries(values).reduce<Record<string, unknown>[]>(
   (made, [name, some]) => made.flatMap(one => some.map(value => ({ ...one, [name]: value }))),
   [{}],
-) as unknown as Planning['facts'][]
+) as unknown as PromotionPlanInput['facts'][]
 
-const planned = (facts: Planning['facts'], force: boolean) =>
+const planned = (facts: PromotionPlanInput['facts'], force: boolean) =>
   planPromotion({ facts, record: { id: ID } }, { force })
 
 test('readiness and promotion agree on result, texts, warnings and checks for all facts', () => {
@@ -72,7 +74,7 @@ test('readiness and promotion agree on result, texts, warnings and checks for al
 })
 
 describe('the steps of a planned promotion', () => {
-  const fine: Planning['facts'] = {
+  const fine: PromotionPlanInput['facts'] = {
     head,
     keyring: { opened: 1, failed: [] },
     format: 1,
@@ -82,7 +84,7 @@ describe('the steps of a planned promotion', () => {
     copied: false,
     primary: { state: 'answers', format: 1, lag: 0, reported },
   }
-  const does = (facts: Partial<Planning['facts']>, force = false) =>
+  const does = (facts: Partial<PromotionPlanInput['facts']>, force = false) =>
     Object.fromEntries(
       planned({ ...fine, ...facts }, force).steps.map(({ step, does: text }) => [step, text]),
     )

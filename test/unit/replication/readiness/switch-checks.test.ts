@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StoredHeartbeat } from '../../../../shared/model/link.ts'
 import {
-  checkSwitch,
+  checkPlannedSwitch,
   findSuccessorFault,
   type SuccessorFacts,
   type SwitchFacts,
@@ -26,7 +26,7 @@ const fine: SwitchFacts = {
   secondaries: [west],
 }
 const inTheWay = (parts: Partial<SwitchFacts>) =>
-  checkSwitch({ ...fine, ...parts }, NOW).flatMap(({ name, text }) =>
+  checkPlannedSwitch({ ...fine, ...parts }, NOW).flatMap(({ name, text }) =>
     text === undefined ? [] : [[name, text]],
   )
 

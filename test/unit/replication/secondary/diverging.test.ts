@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ItemPlace } from '../../../../shared/journal/journal.ts'
 import type { DivergingKey } from '../../../../shared/model/secondary.ts'
 import {
-  countRound,
-  divergingOf,
-  isGivenUp,
-  judgeRound,
-  placesOf,
-  tagOf,
+  countRepairRound,
+  divergingKeysOf,
+  isDivergingKeyGivenUp,
+  judgeRepairRound,
+  shortKeyName,
+  toItemPlaces,
 } from '../../../../shared/replication/secondary/diverging.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -23,7 +23,7 @@ const names = (places: readonly { sk: string }[]) => places.map(({ sk }) => sk).
 function played(rounds: readonly (readonly string[])[], pause = 60_000) {
   let keys: DivergingKey[] = []
   return rounds.map((wrong, index) => {
-    const round = judgeRound(keys, wrong.map(at), index * pause)
+    const round = judgeRepairRound(keys, wrong.map(at), index * pause)
     keys = round.keys
     return { fallen: names(round.newlyGivenUp), left: names(round.remaining), tooMany: round.tooMany, keys }
   })
@@ -54,8 +54,8 @@ describe('a differing key', () => {
   test('stays given up, however many other keys differ later', () => {
     const [, , , last] = played([['x'], ['x'], ['x'], ['x']])
     const others = Array.from({ length: 200 }, (_, index) => at(`k${index}`))
-    const first = judgeRound([], others, 0).keys
-    const { keys } = judgeRound([...first, ...(last?.keys ?? [])], [], 1000)
+    const first = judgeRepairRound([], others, 0).keys
+    const { keys } = judgeRepairRound([...first, ...(last?.keys ?? [])], [], 1000)
     expect([keys.length, keys[0]?.sk]).toEqual([200, 'x'])
   })
 
@@ -67,8 +67,8 @@ describe('a differing key', () => {
       ['x'],
     ])
     const [, , , last] = played([['x'], ['x'], ['x'], ['x']])
-    const later = judgeRound(last?.keys ?? [], [at('y')], 10 * HOUR)
-    expect(later.keys.filter(isGivenUp).map(({ sk }) => sk)).toEqual(['x'])
+    const later = judgeRepairRound(last?.keys ?? [], [at('y')], 10 * HOUR)
+    expect(later.keys.filter(isDivergingKeyGivenUp).map(({ sk }) => sk)).toEqual(['x'])
   })
 
   test('stops the secondary if two hundred others are given up', () => {
@@ -86,20 +86,22 @@ describe('a differing key', () => {
 test('of another link or another tree is ignored', () => {
   const keys: DivergingKey[] = [{ ...at('x'), rounds: 1, at: 0 }]
   const data = { treeId: 'a life', link: 'a link', keys }
-  expect(divergingOf({ data }, { treeId: 'a life', link: 'a link' })).toEqual(keys)
-  expect(divergingOf({ data }, { treeId: 'another', link: 'a link' })).toEqual([])
-  expect(divergingOf({ data }, { treeId: 'a life', link: undefined })).toEqual([])
-  expect(divergingOf({ data: { ...data, link: '' } }, { treeId: 'a life', link: undefined })).toEqual(keys)
+  expect(divergingKeysOf({ data }, { treeId: 'a life', link: 'a link' })).toEqual(keys)
+  expect(divergingKeysOf({ data }, { treeId: 'another', link: 'a link' })).toEqual([])
+  expect(divergingKeysOf({ data }, { treeId: 'a life', link: undefined })).toEqual([])
+  expect(divergingKeysOf({ data: { ...data, link: '' } }, { treeId: 'a life', link: undefined })).toEqual(
+    keys,
+  )
 })
 
 test('of an unknown kind is ignored', () => {
   const unknown = { kind: 'of-the-future', pk: 'a', sk: 'b', rounds: 1, at: 0 }
-  expect(placesOf([{ ...at('x'), rounds: 1, at: 0 }, unknown])).toEqual([at('x')])
+  expect(toItemPlaces([{ ...at('x'), rounds: 1, at: 0 }, unknown])).toEqual([at('x')])
 })
 
 test('has a short name that shows only its kind', () => {
-  expect(tagOf(at('secret-team'))).toMatch(/^policy [0-9a-f]{12}$/)
-  expect(tagOf(at('a'))).not.toBe(tagOf(at('b')))
+  expect(shortKeyName(at('secret-team'))).toMatch(/^policy [0-9a-f]{12}$/)
+  expect(shortKeyName(at('a'))).not.toBe(shortKeyName(at('b')))
 })
 
 // Tests how rounds of differing keys are stored while other runs count too. The tests above cover the rule itself.
@@ -133,7 +135,7 @@ const follower = () =>
 
 describe('a round', () => {
   test('is stored with the link and the tree to which it belongs', async () => {
-    expect(await countRound(follower(), [at('x')])).toEqual(ok([at('x')]))
+    expect(await countRepairRound(follower(), [at('x')])).toEqual(ok([at('x')]))
     expect(counted()).toEqual({
       treeId: 'a life',
       link: 'a link',
@@ -143,27 +145,28 @@ describe('a round', () => {
   })
 
   test('that gives up a key names it in the log and the audit log, and leaves nothing to fetch', async () => {
-    for (let rounds = 0; rounds < 3; rounds++) await countRound(follower(), [at('x')])
+    for (let rounds = 0; rounds < 3; rounds++) await countRepairRound(follower(), [at('x')])
     expect(told).toEqual([])
-    expect(await countRound(follower(), [at('x')])).toEqual(ok([]))
+    expect(await countRepairRound(follower(), [at('x')])).toEqual(ok([]))
     expect(told).toEqual([[expect.stringContaining('are given up'), expect.objectContaining({ count: 1 })]])
     expect(audited).toEqual([expect.objectContaining({ event: 'divergence', items: ['policy policy/x'] })])
   })
 
   test('is judged again after another run has counted', async () => {
     memory = memoryStore([], { verdicts: ['conflict'] })
-    expect(await countRound(follower(), [at('x')])).toEqual(failed('conflict'))
+    expect(await countRepairRound(follower(), [at('x')])).toEqual(failed('conflict'))
   })
 
   test('on a cluster that is no longer a secondary counts nothing', async () => {
     isSecondary = false
-    expect(await countRound(follower(), [at('x')])).toEqual(failed('conflict'))
+    expect(await countRepairRound(follower(), [at('x')])).toEqual(failed('conflict'))
     expect(counted()).toBeUndefined()
   })
 
   test('with too many given-up keys is the last', async () => {
     const many = Array.from({ length: 201 }, (_, index) => at(`k${index}`))
-    for (let rounds = 0; rounds < 3; rounds++) expect(await countRound(follower(), many)).toEqual(ok(many))
-    expect(await countRound(follower(), many)).toEqual(failed('too-many'))
+    for (let rounds = 0; rounds < 3; rounds++)
+      expect(await countRepairRound(follower(), many)).toEqual(ok(many))
+    expect(await countRepairRound(follower(), many)).toEqual(failed('too-many'))
   })
 })

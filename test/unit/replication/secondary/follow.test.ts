@@ -3,15 +3,15 @@ import { createFirstHead, type JournalHead } from '../../../../shared/journal/he
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { JournalLineage } from '../../../../shared/journal/position.ts'
 import {
-  type KnownSource,
+  type KnownPrimaryJournal,
   nextFollowStep,
   selectNextEntries,
-  takePrefetched,
+  takePrefetchedEntries,
 } from '../../../../shared/replication/secondary/follow.ts'
 import {
+  createFollowerSession,
   type Follower,
-  isOutdated,
-  newSession,
+  isHeartbeatOutdated,
   sendHeartbeat,
 } from '../../../../shared/replication/secondary/follower.ts'
 
@@ -27,8 +27,8 @@ const following: JournalHead = {
   last: 100,
   applied: 100,
 }
-const source: KnownSource = { epoch: FIRST, lineage: [[FIRST, 1]], from: 0 }
-const promoted: KnownSource = {
+const source: KnownPrimaryJournal = { epoch: FIRST, lineage: [[FIRST, 1]], from: 0 }
+const promoted: KnownPrimaryJournal = {
   epoch: SECOND,
   lineage: [
     [FIRST, 1],
@@ -49,7 +49,7 @@ const demoted: JournalHead = {
     [OTHER, 101],
   ],
 }
-const successor: KnownSource = {
+const successor: KnownPrimaryJournal = {
   epoch: '000003.bbbbbbbbbbbb',
   lineage: [
     [FIRST, 1],
@@ -59,8 +59,11 @@ const successor: KnownSource = {
   from: 0,
 }
 
-const step = (head: Partial<JournalHead>, from: KnownSource | undefined = source, ownEpochClosed = true) =>
-  nextFollowStep({ ...following, ...head }, from, ownEpochClosed)
+const step = (
+  head: Partial<JournalHead>,
+  from: KnownPrimaryJournal | undefined = source,
+  ownEpochClosed = true,
+) => nextFollowStep({ ...following, ...head }, from, ownEpochClosed)
 
 describe('a secondary', () => {
   test('applies staged entries before anything else', () => {
@@ -134,7 +137,7 @@ describe('a secondary', () => {
     })
 
     test('with another source they are fetched again', () => {
-      const after: KnownSource = {
+      const after: KnownPrimaryJournal = {
         epoch: SECOND,
         lineage: [
           [FIRST, 1],
@@ -246,8 +249,8 @@ describe('prefetched journal entries', () => {
 
   test('are used once, at the position for which they were requested', async () => {
     const streaming = { prefetched }
-    expect(await takePrefetched(streaming, head)).toEqual({ answer, stored: true })
-    expect(await takePrefetched(streaming, head)).toBeUndefined()
+    expect(await takePrefetchedEntries(streaming, head)).toEqual({ answer, stored: true })
+    expect(await takePrefetchedEntries(streaming, head)).toBeUndefined()
   })
 
   test.each([
@@ -255,7 +258,7 @@ describe('prefetched journal entries', () => {
     ['begun another incarnation', { incarnation: head.incarnation + 1 }],
   ])('are discarded once the head has %s', async (_, change) => {
     const streaming = { prefetched }
-    expect(await takePrefetched(streaming, { ...head, ...change })).toBeUndefined()
+    expect(await takePrefetchedEntries(streaming, { ...head, ...change })).toBeUndefined()
     expect(streaming).toEqual({})
   })
 })
@@ -263,13 +266,13 @@ describe('prefetched journal entries', () => {
 describe('a heartbeat answer', () => {
   test('is outdated once this cluster has written a newer epoch itself', () => {
     const asked = { ownEpoch: FIRST }
-    expect(isOutdated(asked, { ownEpoch: OTHER })).toBe(true)
-    expect(isOutdated({ ownEpoch: '' }, { ownEpoch: OTHER })).toBe(true)
-    for (const own of [FIRST, '']) expect(isOutdated(asked, { ownEpoch: own })).toBe(false)
+    expect(isHeartbeatOutdated(asked, { ownEpoch: OTHER })).toBe(true)
+    expect(isHeartbeatOutdated({ ownEpoch: '' }, { ownEpoch: OTHER })).toBe(true)
+    for (const own of [FIRST, '']) expect(isHeartbeatOutdated(asked, { ownEpoch: own })).toBe(false)
   })
 
   test('keeps the first retained position of the source until the source fails', async () => {
-    const session = newSession()
+    const session = createFollowerSession()
     const link = { heartbeat: async () => ({ lineage, epoch: FIRST }) }
     const follower = {
       session,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FollowerSession } from '../../../../shared/replication/secondary/follower.ts'
-import { nextPauseMs, restUntil } from '../../../../shared/replication/secondary/pull.ts'
+import { nextPullPauseMs, restUntilNextCall } from '../../../../shared/replication/secondary/pull.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -26,7 +26,7 @@ describe('the pause before the next call to the primary', () => {
     ['is ten seconds while a comparison waits', { comparison: { kind: 'due' } }, since(3_600_000), 10_000],
     ['is ten seconds without a comparison', { comparison: { kind: 'none' } }, since(3_600_000), 10_000],
   ])('%s', (_, parts, attention, expected) => {
-    expect(nextPauseMs({ session: { ...following, ...parts } as FollowerSession }, attention, NOW)).toBe(
+    expect(nextPullPauseMs({ session: { ...following, ...parts } as FollowerSession }, attention, NOW)).toBe(
       expected,
     )
   })
@@ -51,7 +51,7 @@ describe('a resting run', () => {
       },
     }
     const attention = { notice: noticed(since), since }
-    await restUntil({ store, clock } as never, { session: following }, attention, end)
+    await restUntilNextCall({ store, clock } as never, { session: following }, attention, end)
     return { waited: now - NOW, looks: reads.length, since: attention.since }
   }
 

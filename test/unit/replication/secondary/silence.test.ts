@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../../shared/link/source.ts'
 import type { PrimaryContact } from '../../../../shared/model/link.ts'
-import { addSilence, toUnansweredCall } from '../../../../shared/replication/secondary/silence.ts'
+import { addSilenceTime, toUnansweredCall } from '../../../../shared/replication/secondary/silence.ts'
 
 type Asked = Pick<PrimaryContact, 'at' | 'failedCall'>
 
@@ -45,9 +45,9 @@ test.each<[name: string, known: ReturnType<typeof asked>, silentMs: number]>([
 })
 
 test('an unanswered call now adds to the stored silence; without a stored one it counts from the last call', () => {
-  expect(addSilence(asked([10_000, silent]), HEARD + 12_000)).toBe(12_000)
+  expect(addSilenceTime(asked([10_000, silent]), HEARD + 12_000)).toBe(12_000)
   expect(
-    addSilence(
+    addSilenceTime(
       { at: HEARD, failedCall: { at: HEARD + 50_000, code: 'unavailable', text: '' } },
       HEARD + 52_000,
     ),

@@ -4,8 +4,8 @@ import { allTreePages } from '../../../../shared/journal/page-places.ts'
 import type { HeadMove } from '../../../../shared/journal/transitions.ts'
 import { treeBucketOf, treeBucketText, treePageNames } from '../../../../shared/journal/tree.ts'
 import { takeComparisonStep } from '../../../../shared/replication/secondary/comparison.ts'
-import type { Comparison, Follower } from '../../../../shared/replication/secondary/follower.ts'
-import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
+import type { ComparisonState, Follower } from '../../../../shared/replication/secondary/follower.ts'
+import { MAX_COMPARED_ITEMS } from '../../../../shared/replication/sync/compare.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
@@ -22,7 +22,7 @@ let memory: MemoryStore
 /** the keys that each call asked the primary for, and the heads of begun syncs */
 let asked: number[]
 let begun: object[]
-let comparison: Comparison & { kind: 'comparing' }
+let comparison: ComparisonState & { kind: 'comparing' }
 
 beforeEach(() => {
   head = { ...createFirstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
@@ -35,7 +35,7 @@ beforeEach(() => {
 const counted = () => memory.stored.at(key('diverging'))?.data
 
 const buckets = new Map<string, string[]>()
-for (let index = 0; index < MOST_COMPARED + 500; index++) {
+for (let index = 0; index < MAX_COMPARED_ITEMS + 500; index++) {
   const { kind, pk, sk } = at(index)
   const bucket = treeBucketText(treeBucketOf(TREE_ID, kind, pk, sk)).replace(`t#${TREE_ID}#`, '')
   const line = JSON.stringify([kind, pk, sk, 'leaf', null])
@@ -109,7 +109,7 @@ test('at most ten thousand keys are checked, a hundred at a time', async () => {
   Object.assign(head, { last: 12, applied: 12 })
   await compared(newFollower())
   // each key twice: when it is read, and when it is judged
-  expect(asked).toEqual(Array.from({ length: (2 * MOST_COMPARED) / 100 }, () => 100))
+  expect(asked).toEqual(Array.from({ length: (2 * MAX_COMPARED_ITEMS) / 100 }, () => 100))
 })
 
 describe('keys that differ', () => {

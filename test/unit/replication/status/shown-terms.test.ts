@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KnownTermHolders } from '../../../../shared/link/admin/holders.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
-import { showHolders } from '../../../../shared/replication/status/shown-terms.ts'
+import { showTermHolders } from '../../../../shared/replication/status/shown-terms.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { item } from '../../../support/tables/items.ts'
 
@@ -33,7 +33,7 @@ const secondary = (number: number, heardAt?: number) =>
 
 describe('terms and secondaries in the status of a primary', () => {
   test('are complete in a small set', () => {
-    const shown = showHolders(
+    const shown = showTermHolders(
       known(16, 4, 2),
       counted(8, number => secondary(number)),
       undefined,
@@ -46,7 +46,7 @@ describe('terms and secondaries in the status of a primary', () => {
   })
 
   test('name the clusters admitted last and revoked last, and count the others', () => {
-    const { terms, notShown: left } = showHolders(known(70, 30), [], undefined)
+    const { terms, notShown: left } = showTermHolders(known(70, 30), [], undefined)
     expect(left).toEqual({ secondaries: 0, terms: 0, clusters: 70 - 32 })
     const names = (isRevoked: boolean) =>
       terms[0]?.given_to.filter(one => one.revoked === isRevoked).map(({ name }) => name)
@@ -55,7 +55,7 @@ describe('terms and secondaries in the status of a primary', () => {
   })
 
   test('keep a secondary with a heartbeat, however many tokens were made later', () => {
-    const { secondaries, notShown: left } = showHolders(
+    const { secondaries, notShown: left } = showTermHolders(
       known(0),
       [secondary(0, 5), ...counted(70, number => secondary(number + 1))],
       undefined,
@@ -69,7 +69,7 @@ describe('terms and secondaries in the status of a primary', () => {
   test('are limited for a set with many former members', () => {
     const sizeOf = (count: number) =>
       JSON.stringify(
-        showHolders(
+        showTermHolders(
           known(count, count / 2, count),
           counted(count, number => secondary(number)),
           undefined,

@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
+  buildDrStatus,
   type JournalFacts,
   type StatusFacts,
-  statusOf,
 } from '../../../../shared/replication/status/status.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
+import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
 import { fieldsIn } from '../../../support/set/status-fields.ts'
 
@@ -45,7 +45,7 @@ const link = {
   primaryAddr: 'https://a.example',
   primaryAddrs: ['https://a2.example', 'https://a.example'],
   primaryKey: 'key',
-  ownKey: 'sealed-secret' as Encrypted,
+  ownKey: 'sealed-secret' as EncryptedText,
 }
 
 const common = {
@@ -67,7 +67,7 @@ const peer = {
 
 /** Clients can decode the answer in every situation. */
 function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
-  const status = statusOf({ now: NOW, ...facts })
+  const status = buildDrStatus({ now: NOW, ...facts })
   v.parse(drStatus, JSON.parse(JSON.stringify(status)))
   return status
 }
@@ -495,7 +495,7 @@ describe('the running operation and the last error', () => {
 
 test('status shows no keys', () => {
   const text = JSON.stringify(
-    statusOf({ record: record({ mode: 'secondary', link }), journal, contact, now: NOW }),
+    buildDrStatus({ record: record({ mode: 'secondary', link }), journal, contact, now: NOW }),
   )
   expect(text).not.toContain('sealed-secret')
   expect(text).not.toContain('"key"')

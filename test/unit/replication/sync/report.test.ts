@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { keysIn, splitReport } from '../../../../shared/replication/sync/report.ts'
+import { listReportedPlaces, splitDifferenceReport } from '../../../../shared/replication/sync/report.ts'
 import { policyAt, tokenAt, writer } from '../../../builders/journal.ts'
 
 const facts = { at: 1, epoch: '000002.bbbbbbbbbbbb', forkPoint: 3 }
@@ -11,7 +11,7 @@ describe('the report of a rewind', () => {
     commit(5, [x, '1'], [y, '1', 99])
     commit(6, [x, null])
     const noop = { epoch: '000001.aaaaaaaaaaaa', seq: 3, id: '', at: 7, body: [], noop: true } as const
-    const [part, ...more] = splitReport(facts, [...entries, noop], [])
+    const [part, ...more] = splitDifferenceReport(facts, [...entries, noop], [])
     expect(more).toEqual([])
     expect(part).toMatchObject({ ...facts, keys: [] })
     expect(part?.entries.map(({ pos, at, changes }) => [pos, at, changes.map(one => 'item' in one)])).toEqual(
@@ -27,11 +27,11 @@ describe('the report of a rewind', () => {
     const { commit, entries } = writer()
     commit(5, [x, '1'])
     commit(6, [x, '2'])
-    expect(keysIn(splitReport(facts, entries, [y, x]))).toEqual([x, y])
+    expect(listReportedPlaces(splitDifferenceReport(facts, entries, [y, x]))).toEqual([x, y])
   })
 
   test('has one part even if nothing is lost', () => {
-    expect(splitReport(facts, [], [])).toEqual([{ ...facts, entries: [], keys: [] }])
+    expect(splitDifferenceReport(facts, [], [])).toEqual([{ ...facts, entries: [], keys: [] }])
   })
 
   test('is split into parts that fit into items, and the parts are complete', () => {
@@ -39,14 +39,14 @@ describe('the report of a rewind', () => {
     const places = Array.from({ length: 200 }, (_, index) => policyAt(`p${index}`))
     for (const place of places) commit(0, [place, 'v'.repeat(3000)])
     commit(0, [policyAt('huge'), 'v'.repeat(300_000)])
-    const parts = splitReport(facts, entries, places)
+    const parts = splitDifferenceReport(facts, entries, places)
     expect(parts.length).toBeGreaterThan(5)
     for (const part of parts) expect(JSON.stringify(part).length).toBeLessThan(130_000)
-    expect(keysIn(parts).length).toBe(201)
+    expect(listReportedPlaces(parts).length).toBe(201)
   })
 
   test('does not make a sync fetch an item of an unknown kind', () => {
     const keys = [{ kind: 'nonsense', pk: 'a', sk: 'b' }]
-    expect(keysIn([{ ...facts, entries: [], keys }])).toEqual([])
+    expect(listReportedPlaces([{ ...facts, entries: [], keys }])).toEqual([])
   })
 })

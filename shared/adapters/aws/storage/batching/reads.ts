@@ -1,4 +1,4 @@
-import { type Kind, specOf } from '../../../../storage/kinds.ts'
+import { itemKindSpec, type Kind } from '../../../../storage/kinds.ts'
 import type { TableKey } from '../../../../storage/queries.ts'
 import type { PlainItem } from '../../wire/values.ts'
 import { type StorageEngine, tableKeyText } from '../engine.ts'
@@ -39,7 +39,7 @@ export function createReadBatcher(
   })
 
   return async (keys, kinds) => {
-    const large = [...new Set(kinds.filter(kind => specOf(kind).large))]
+    const large = [...new Set(kinds.filter(kind => itemKindSpec(kind).large))]
     let wanted = keysByName(keys)
     if (wanted.size === 0 || wanted.size > MOST_SHARED || large.length > 1) return get(keys)
     const all = new Map<string, PlainItem>()

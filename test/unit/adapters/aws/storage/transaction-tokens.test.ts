@@ -6,12 +6,12 @@ import { createNoopEntry } from '../../../../../shared/journal/journal-entry.ts'
 import { bucketMarkText } from '../../../../../shared/journal/position.ts'
 import {
   type Change,
-  create,
-  put,
-  remove,
-  removeIfUnchanged,
-  removeUnlessChanged,
-  replace,
+  createItem,
+  putItem,
+  removeItem,
+  removeItemIfUnchanged,
+  removeItemUnlessChanged,
+  replaceItem,
 } from '../../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../../shared/storage/kinds.ts'
 import { NOW } from '../../../tokens/support.ts'
@@ -47,32 +47,36 @@ const read: Item<'sts-role'> = { ...place('a'), rev: 'r1', data }
 
 describe('a commit', () => {
   test.each<[what: string, changes: Change[], wanted: [operation: string, token?: string]]>([
-    ['a creation', [create(place('a'), data)], ['PutItem']],
-    ['a deletion of an unchanged or absent item', [removeUnlessChanged(read)], ['DeleteItem']],
-    ['a deletion of an unchanged item', [removeIfUnchanged(read)], ['TransactWriteItems', 'one-of-a-kind']],
+    ['a creation', [createItem(place('a'), data)], ['PutItem']],
+    ['a deletion of an unchanged or absent item', [removeItemUnlessChanged(read)], ['DeleteItem']],
+    [
+      'a deletion of an unchanged item',
+      [removeItemIfUnchanged(read)],
+      ['TransactWriteItems', 'one-of-a-kind'],
+    ],
     [
       'a creation and a replacement',
-      [create(place('b'), data), replace(read, read, data)],
+      [createItem(place('b'), data), replaceItem(read, read, data)],
       ['TransactWriteItems'],
     ],
     [
       'a creation and a deletion, if it is there still',
-      [create(place('b'), data), removeUnlessChanged(read)],
+      [createItem(place('b'), data), removeItemUnlessChanged(read)],
       ['TransactWriteItems'],
     ],
     [
       'a creation and a deletion of what was read',
-      [create(place('b'), data), removeIfUnchanged(read)],
+      [createItem(place('b'), data), removeItemIfUnchanged(read)],
       ['TransactWriteItems', 'one-of-a-kind'],
     ],
     [
       'a creation and a deletion of whatever is there',
-      [create(place('b'), data), remove(place('a'))],
+      [createItem(place('b'), data), removeItem(place('a'))],
       ['TransactWriteItems', 'one-of-a-kind'],
     ],
     [
       'a creation beside what is put whatever is there',
-      [create(place('b'), data), put(place('a'), data)],
+      [createItem(place('b'), data), putItem(place('a'), data)],
       ['TransactWriteItems', 'one-of-a-kind'],
     ],
   ])('%s', async (_, changes, [operation, token]) => {

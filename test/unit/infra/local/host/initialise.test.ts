@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { initialiseCluster } from '../../../../../infra/local/host/initialise.ts'
-import { checkFormat } from '../../../../../shared/storage/format.ts'
+import { checkStoredFormat } from '../../../../../shared/storage/format.ts'
 
 /** The functions' answer if the cluster record has an unknown format. */
 function refusalOf(format: unknown): string {
   try {
-    checkFormat('cluster record', format)
+    checkStoredFormat('cluster record', format)
     return ''
   } catch (error) {
     return (error as Error).message

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { formatSecondary } from '../../../../../infra/local/pair/stand.ts'
-import { readStatus } from '../../../../../shared/set/status.ts'
+import { parseDrStatus } from '../../../../../shared/set/status.ts'
 
 const statusOf = (more: object) => {
-  const read = readStatus({ mode: 'secondary', ...more })
+  const read = parseDrStatus({ mode: 'secondary', ...more })
   if (!read.ok) throw new Error(read.fault)
   return read.value
 }
