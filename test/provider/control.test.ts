@@ -8,9 +8,9 @@ import { account, clientsOf, provider, region } from './clients.ts'
 
 test('the page lists every command with its fields', () => {
   const page = readFileSync(`${root}docs/look-up/imitated-aws.md`, 'utf8')
-  const rows = [...page.matchAll(/^\| `(\w+)` \|([^|]*)\|/gm)].map(([, name, fields = '']) => [
+  const rows = [...page.matchAll(/^(\w+)\((.*)\)$/gm)].map(([, name, fields = '']) => [
     name,
-    fields.trim() === '' ? [] : fields.trim().split(', '),
+    fields === '' ? [] : fields.split(', '),
   ])
   expect(rows).toEqual(commandFields())
 })
