@@ -5,6 +5,7 @@ import { type HeadTransitionName, headTransitions } from '../../shared/journal/t
 
 // docs/spec/journal-head.md must match the code: fields, rules, and the diagram of the modes, which is
 // generated from the transitions.
+// Run it with `-u` to write the page.
 
 const root = new URL('../../', import.meta.url).pathname
 const page = `${root}docs/spec/journal-head.md`
