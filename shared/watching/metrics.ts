@@ -116,7 +116,7 @@ export const metrics = {
   CertificateDays: {
     unit: 'Count',
     from: '`on-tidy-schedule`, hourly, with registered certificates',
-    meaning: 'A registered certificate of a mount expires in this many days',
+    meaning: 'A mount’s first registered certificate expires in this many days',
     series: ONLY_WHEN_IT_HAPPENS,
   },
 } as const satisfies Record<string, MetricDefinition>

@@ -48,7 +48,7 @@ function conditionIn({ above = 0, below, period = 300, of: [count, periods] = [1
   const span = SPANS[period] ?? `${period} s`
   if (periods === 1 && above === 0 && below === undefined && period === 300) return ''
   const what = below === undefined ? (above === 0 ? 'not 0' : `over ${above}`) : `under ${below}`
-  const counted = below === undefined ? 'number' : 'value'
+  const counted = below === undefined ? 'sum' : 'lowest value'
   return `The ${counted} is ${what} in ${count} of ${periods} periods of ${span}`
 }
 
