@@ -20,7 +20,7 @@ const rows = Object.entries(headTransitions) as unknown as [HeadTransitionName, 
 
 /** Returns the fields with the comments of their type. */
 function fields(): [name: string, text: string][] {
-  const body = source.slice(source.indexOf('export interface Head {'), source.indexOf('\n}\n'))
+  const body = source.slice(source.indexOf('export interface JournalHead {'), source.indexOf('\n}\n'))
   return [...body.matchAll(/\/\*\*([\s\S]*?)\*\/\n {2}(\w+)\??:/g)].map(([, text = '', name = '']) => [
     name,
     text
@@ -113,7 +113,9 @@ test('every transition is used, and only transitions change the head', () => {
     name.endsWith('.ts'),
   )
   const texts = files.map(name => readFileSync(`${root}shared/${name}`, 'utf8'))
-  const used = new Set(texts.flatMap(text => [...text.matchAll(/\bmoves\.(\w+)\(/g)].map(([, name]) => name)))
+  const used = new Set(
+    texts.flatMap(text => [...text.matchAll(/\bheadMoves\.(\w+)\(/g)].map(([, name]) => name)),
+  )
   expect([...used].sort()).toEqual(rows.map(([name]) => name).sort())
   const makers = files.filter((_, index) => /as (unknown as )?HeadMove\b/.test(texts[index] ?? ''))
   expect(makers).toEqual(['journal/transitions.ts'])
