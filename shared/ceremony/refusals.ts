@@ -1,21 +1,26 @@
-import { ApiError, createApiError } from '../api/errors.ts'
+import { ApiError, createApiError, invalidRequestError } from '../api/errors.ts'
 import type { CeremonyPurpose } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
+import { type DeclareError, declareError } from '../values/declare-error.ts'
 
 /*
  * Errors of ceremonies and operation tokens: what is wrong, and what to do next. A file of its own, because most
  * functions load only this part.
  */
 
-export const operationTokenMissingError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'dr_operation_token is required',
-    'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
-  )
+/** Declares the refusal of an invalid request. */
+const declareInvalid: DeclareError<ApiError> = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
+  declareError(message => invalidRequestError(message), wrong, next)
 
-export const operationTokenTypeError = (): ApiError =>
-  createApiError('invalid_request', 'dr_operation_token is not a string', 'give the token as a JSON string')
+export const operationTokenMissingError = declareInvalid(
+  'dr_operation_token is required',
+  'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
+)
+
+export const operationTokenTypeError = declareInvalid(
+  'dr_operation_token is not a string',
+  'give the token as a JSON string',
+)
 
 /** No term of the keyring decrypts the batch token. */
 export const unknownTermError = (): ApiError =>
@@ -26,12 +31,10 @@ export const unknownTermError = (): ApiError =>
     { reason: { why: 'operation-token-term-unknown' } },
   )
 
-export const batchTokenNotRevocableError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'a batch token cannot be revoked',
-    'it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
-  )
+export const batchTokenNotRevocableError = declareInvalid(
+  'a batch token cannot be revoked',
+  'it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
+)
 
 const names: Record<CeremonyPurpose, string> = {
   root: 'root generation',
@@ -48,12 +51,10 @@ const paths: Record<CeremonyPurpose, string> = {
   verification: 'sys/rotate/recovery/init',
 }
 
-export const attemptInProgressError = (purpose: CeremonyPurpose): ApiError =>
-  createApiError(
-    'invalid_request',
-    `${names[purpose]} already in progress`,
-    `continue it, or cancel it by DELETE ${paths[purpose]}`,
-  )
+export const attemptInProgressError = declareInvalid(
+  (purpose: CeremonyPurpose) => `${names[purpose]} already in progress`,
+  purpose => `continue it, or cancel it by DELETE ${paths[purpose]}`,
+)
 
 /** An anonymous caller tries to cancel a protected attempt. */
 export const anonymousCancelError = (purpose: CeremonyPurpose): ApiError =>
@@ -63,30 +64,26 @@ export const anonymousCancelError = (purpose: CeremonyPurpose): ApiError =>
     `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: the attempt expires after an hour without a share`,
   )
 
-export const noAttemptError = (purpose: CeremonyPurpose): ApiError =>
-  createApiError('invalid_request', `no ${names[purpose]} in progress`, `start one by POST ${paths[purpose]}`)
+export const noAttemptError = declareInvalid(
+  (purpose: CeremonyPurpose) => `no ${names[purpose]} in progress`,
+  purpose => `start one by POST ${paths[purpose]}`,
+)
 
-export const wrongNonceError = (purpose: CeremonyPurpose, nonce: string): ApiError =>
-  createApiError(
-    'invalid_request',
-    'incorrect nonce supplied',
-    `nonce for this ${names[purpose]} operation is "${nonce}"`,
-  )
+export const wrongNonceError = declareInvalid(
+  'incorrect nonce supplied',
+  (purpose: CeremonyPurpose, nonce: string) => `nonce for this ${names[purpose]} operation is "${nonce}"`,
+)
 
 /** @param purpose purpose of the attempt that is running */
-export const otherAttemptError = (purpose: CeremonyPurpose): ApiError =>
-  createApiError(
-    'invalid_request',
-    'an attempt of another kind is in progress',
-    `cancel it by DELETE ${paths[purpose]}`,
-  )
+export const otherAttemptError = declareInvalid(
+  'an attempt of another kind is in progress',
+  (purpose: CeremonyPurpose) => `cancel it by DELETE ${paths[purpose]}`,
+)
 
-export const duplicateShareError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'given key has already been provided during this generation operation',
-    'submit another share',
-  )
+export const duplicateShareError = declareInvalid(
+  'given key has already been provided during this generation operation',
+  'submit another share',
+)
 
 export const unknownShareError = (): ApiError =>
   createApiError(
@@ -100,16 +97,12 @@ export const unknownShareError = (): ApiError =>
 export const tooManyAttemptsError = (wait: number): ApiError =>
   new ApiError('too_many_requests', 'too many attempts; try again later', { retryAfter: wait })
 
-export const otpLengthError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
-    'omit it to get a generated one',
-  )
+export const otpLengthError = declareInvalid(
+  `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
+  'omit it to get a generated one',
+)
 
-export const invalidMaskedTokenError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'encoded_token and otp do not match',
-    'encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',
-  )
+export const invalidMaskedTokenError = declareInvalid(
+  'encoded_token and otp do not match',
+  'encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',
+)

@@ -1,4 +1,4 @@
-import { type ApiError, createApiError } from '../api/errors.ts'
+import { createApiError } from '../api/errors.ts'
 
 /*
  * Temporary refusals of the journal and the tree. Refusals of requests are in `operation/refusals.ts`, faults of
@@ -6,39 +6,38 @@ import { type ApiError, createApiError } from '../api/errors.ts'
  * @see docs/spec/replication.md#refusals
  */
 
-export const journalBusyError = (): ApiError =>
-  createApiError('busy', 'the journal is still being written', 'repeat this: what was done stays done', {
-    retryAfter: 1,
-  })
+/** Declares a temporary refusal. @param retryAfter seconds */
+const declareBusy = /* @__NO_SIDE_EFFECTS__ */ (retryAfter: number, wrong: string, next: string) => () =>
+  createApiError('busy', wrong, next, { retryAfter })
 
-export const noOwnJournalError = (): ApiError =>
-  createApiError(
-    'busy',
-    'this cluster does not write a journal of its own',
-    'repeat this when GET sys/replication/dr/status shows no role change',
-    { retryAfter: 5 },
-  )
+export const journalBusyError = declareBusy(
+  1,
+  'the journal is still being written',
+  'repeat this: what was done stays done',
+)
 
-export const clusterRecordBusyError = (): ApiError =>
-  createApiError('busy', 'the cluster record is being changed', 'repeat this: what was done stays done', {
-    retryAfter: 1,
-  })
+export const noOwnJournalError = declareBusy(
+  5,
+  'this cluster does not write a journal of its own',
+  'repeat this when GET sys/replication/dr/status shows no role change',
+)
 
-export const treeIncompleteError = (): ApiError =>
-  createApiError(
-    'busy',
-    'the tree is being filled',
-    'repeat this when GET sys/replication/dr/status shows that it is done',
-    { retryAfter: 10 },
-  )
+export const clusterRecordBusyError = declareBusy(
+  1,
+  'the cluster record is being changed',
+  'repeat this: what was done stays done',
+)
 
-export const treeAheadError = (): ApiError =>
-  createApiError('busy', 'the tree is ahead of its journal', 'repeat this in a moment', { retryAfter: 1 })
+export const treeIncompleteError = declareBusy(
+  10,
+  'the tree is being filled',
+  'repeat this when GET sys/replication/dr/status shows that it is done',
+)
 
-export const roleChangedError = (): ApiError =>
-  createApiError(
-    'busy',
-    'the role of this cluster changed while its tree was being read',
-    'repeat this: the next call reads the tree of the new role',
-    { retryAfter: 5 },
-  )
+export const treeAheadError = declareBusy(1, 'the tree is ahead of its journal', 'repeat this in a moment')
+
+export const roleChangedError = declareBusy(
+  5,
+  'the role of this cluster changed while its tree was being read',
+  'repeat this: the next call reads the tree of the new role',
+)

@@ -1,6 +1,7 @@
 import { isTransient, type LinkRefused, type LinkSilent } from '../../link/source.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault, OperationName } from '../../model/operation.ts'
+import { type DeclareError, declareError } from '../../values/declare-error.ts'
 
 /*
  * The reasons why operations fail, one function each. The text says what is wrong and what to do next. The caller gets it,
@@ -37,20 +38,32 @@ const failed = (
   options?: ErrorOptions & { detail?: string; retryAfter?: number },
 ): OperationFailed => new OperationFailed(code, `${wrong}; ${next}`, options)
 
+/** Declares a failure with a code. */
+const declareBusy: DeclareError<OperationFailed> = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
+  declareError(message => new OperationFailed('busy', message), wrong, next)
+const declareInvalid: typeof declareBusy = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
+  declareError(message => new OperationFailed('invalid_request', message), wrong, next)
+const declareInternal: typeof declareBusy = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
+  declareError(message => new OperationFailed('internal', message), wrong, next)
+const declarePassedOver: typeof declareBusy = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
+  declareError(message => new OperationFailed('passed_over', message), wrong, next)
+
 const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
 const LATER = 'repeat this later'
 /** Seconds after which a caller should try again if a cluster was silent or busy. */
 const SILENT_RETRY_S = 10
 const OR_FORCE = 'repeat this later, or use force'
-const STATUS = 'GET sys/replication/dr/status'
-const AS_IT_IS = `${STATUS} shows the present role of this cluster: ask for what that role allows`
+const AS_IT_IS =
+  'GET sys/replication/dr/status shows the present role of this cluster: ask for what that role allows'
 
 // of every operation
 
-export const operationEndedError = () =>
-  failed('internal', 'the operation has ended', `${STATUS} shows how it ended`)
+export const operationEndedError = declareInternal(
+  'the operation has ended',
+  'GET sys/replication/dr/status shows how it ended',
+)
 
-export const unknownOperationError = () => failed('internal', 'there is no such operation', AS_IT_IS)
+export const unknownOperationError = declareInternal('there is no such operation', AS_IT_IS)
 
 /** Explanations of errors that a state machine passes on, by their names. Errors without an explanation are shown by name. */
 const errorExplanations: readonly [name: RegExp, why: string][] = [
@@ -75,7 +88,7 @@ export const createStepError = (at: string, { error, cause }: ReportedStepError)
   return failed(
     'internal',
     `the step ${at} failed in every attempt: ${why ?? 'an unexpected error'} (${error})`,
-    `find the details in the log of this cluster by the id of the operation; if ${STATUS} does not show the requested role, repeat the request: completed steps are not repeated`,
+    `find the details in the log of this cluster by the id of the operation; if GET sys/replication/dr/status does not show the requested role, repeat the request: completed steps are not repeated`,
     detail,
   )
 }
@@ -95,31 +108,27 @@ function messageIn(cause: string): string | undefined {
   }
 }
 
-export const roleChangeRunningError = () =>
-  failed(
-    'busy',
-    'another role change of this cluster is under way',
-    `repeat this when ${STATUS} shows that it has ended`,
-  )
+export const roleChangeRunningError = declareBusy(
+  'another role change of this cluster is under way',
+  'repeat this when GET sys/replication/dr/status shows that it has ended',
+)
 
 /** @param name of the operation that has replaced the failed operation */
-export const operationReplacedError = (name: OperationName) =>
-  failed(
-    'passed_over',
-    `another operation has replaced this one: ${name}`,
-    'GET sys/replication/dr/status shows its progress',
-  )
+export const operationReplacedError = declarePassedOver(
+  (name: OperationName) => `another operation has replaced this one: ${name}`,
+  'GET sys/replication/dr/status shows its progress',
+)
 
 // faults of an activation, and of an update of the primary by token
 
-export const tokenSetMismatchError = () =>
-  failed('invalid_request', 'the token is of a different replication set', MAKE_TOKEN)
+export const tokenSetMismatchError = declareInvalid('the token is of a different replication set', MAKE_TOKEN)
 
-export const invalidActivationTokenError = () =>
-  failed('invalid_request', 'this is not an activation token for this cluster', MAKE_TOKEN)
+export const invalidActivationTokenError = declareInvalid(
+  'this is not an activation token for this cluster',
+  MAKE_TOKEN,
+)
 
-export const tokenAlreadyUsedError = () =>
-  failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
+export const tokenAlreadyUsedError = declareInvalid('the activation token has been used', MAKE_TOKEN)
 
 /** A refusal means that the token or this cluster is wrong. A silent or busy primary may answer later. */
 export const handshakeFailedError = (cause: LinkRefused | LinkSilent) =>
@@ -138,7 +147,7 @@ export const admissionLostError = (cause: Error) =>
     { cause },
   )
 
-export const setChangedError = () => failed('internal', 'this cluster follows another set now', AS_IT_IS)
+export const setChangedError = declareInternal('this cluster follows another set now', AS_IT_IS)
 
 // of an update of the primary, a disable, and a demotion
 
@@ -153,53 +162,51 @@ export function noPrimaryFoundError(failures: ReadonlyMap<string, Error>) {
   )
 }
 
-export const primaryAnswerMissingError = () =>
-  failed('invalid_request', 'the answer of the primary to the token is no longer stored', MAKE_TOKEN)
+export const primaryAnswerMissingError = declareInvalid(
+  'the answer of the primary to the token is no longer stored',
+  MAKE_TOKEN,
+)
 
-export const noLongerSecondaryError = () => failed('busy', 'this cluster is no longer a secondary', AS_IT_IS)
+export const noLongerSecondaryError = declareBusy('this cluster is no longer a secondary', AS_IT_IS)
 
-export const roleChangedMeanwhileError = () =>
-  failed('busy', 'another role change of this cluster came first', AS_IT_IS)
+export const roleChangedMeanwhileError = declareBusy(
+  'another role change of this cluster came first',
+  AS_IT_IS,
+)
 
-export const noJournalToCloseError = () =>
-  failed('busy', 'this cluster writes no journal of its own that could be closed', AS_IT_IS)
+export const noJournalToCloseError = declareBusy(
+  'this cluster writes no journal of its own that could be closed',
+  AS_IT_IS,
+)
 
 // of operations on the tree
 
-export const noTreeInModeError = (mode: ClusterMode) =>
-  failed(
-    'invalid_request',
-    `this cluster keeps no tree: its mode is ${mode}`,
-    'only a DR primary or a DR secondary has one',
-  )
+export const noTreeInModeError = declareInvalid(
+  (mode: ClusterMode) => `this cluster keeps no tree: its mode is ${mode}`,
+  'only a DR primary or a DR secondary has one',
+)
 
-export const treeStillBuildingError = () =>
-  failed(
-    'busy',
-    'the tree is being built',
-    'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
-  )
+export const treeStillBuildingError = declareBusy(
+  'the tree is being built',
+  'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
+)
 
-export const treeTooLargeError = () =>
-  failed(
-    'busy',
-    'one run has 15 minutes, and could not read all tables in that time',
-    'repeat this when there are fewer writes',
-  )
+export const treeTooLargeError = declareBusy(
+  'one run has 15 minutes, and could not read all tables in that time',
+  'repeat this when there are fewer writes',
+)
 
 /** The text of `cause` says what to do next. */
 export const treeBusyError = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
-export const bucketsChangingError = () => failed('busy', 'some buckets of the tree keep changing', LATER)
+export const bucketsChangingError = declareBusy('some buckets of the tree keep changing', LATER)
 
-export const hashesChangingError = () => failed('busy', 'the hashes of the tree keep changing', LATER)
+export const hashesChangingError = declareBusy('the hashes of the tree keep changing', LATER)
 
-export const noPrimaryToCompareError = () =>
-  failed(
-    'invalid_request',
-    'this cluster follows no primary that it could be compared with',
-    'leave diff out',
-  )
+export const noPrimaryToCompareError = declareInvalid(
+  'this cluster follows no primary that it could be compared with',
+  'leave diff out',
+)
 
 export const comparisonFailedError = (cause: unknown) =>
   failed(
@@ -209,7 +216,7 @@ export const comparisonFailedError = (cause: unknown) =>
     { cause },
   )
 
-export const syncRunningError = () => failed('busy', 'a sync is under way', LATER)
+export const syncRunningError = declareBusy('a sync is under way', LATER)
 
 // of a promotion
 
@@ -217,35 +224,43 @@ export const syncRunningError = () => failed('busy', 'a sync is under way', LATE
 export const promotionRefusedError = ({ code, text, retryAfter }: OperationFault) =>
   new OperationFailed(code, text, { retryAfter })
 
-export const handoverUnansweredError = () =>
-  failed('busy', 'the primary was asked to hand over, and did not answer', OR_FORCE)
+export const handoverUnansweredError = declareBusy(
+  'the primary was asked to hand over, and did not answer',
+  OR_FORCE,
+)
 
-export const handoverRefusedError = (why: string) =>
-  failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
+export const handoverRefusedError = declareBusy(
+  (why: string) => `the primary does not hand over: ${why}; nothing has changed on either cluster`,
+  OR_FORCE,
+)
 
 /** @param why the answer, which tells what the other cluster knows about this one */
-export const primaryReplacedError = (why: string) =>
-  failed(
-    'passed_over',
+export const primaryReplacedError = declarePassedOver(
+  (why: string) =>
     `the cluster that answers as the primary has begun another epoch, or follows another cluster: ${why}`,
-    'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force to make it the primary',
-  )
+  'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force to make it the primary',
+)
 
-export const handoverIncompleteError = (end: number, here: number) =>
-  failed(
-    'busy',
+export const handoverIncompleteError = declareBusy(
+  (end: number, here: number) =>
     `the primary’s journal ends at position ${end}, and this cluster receives nothing beyond ${here}`,
-    OR_FORCE,
-  )
+  OR_FORCE,
+)
 
 /** @param end last position of the primary's journal, as text; `here`: that of this cluster's */
-export const journalEndsDifferError = (end: string, here: string) =>
-  failed('busy', `the primary’s journal ends at ${end}, and this cluster’s at ${here}`, OR_FORCE)
+export const journalEndsDifferError = declareBusy(
+  (end: string, here: string) => `the primary’s journal ends at ${end}, and this cluster’s at ${here}`,
+  OR_FORCE,
+)
 
-export const syncStartedError = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
+export const syncStartedError = declareBusy('a sync has begun meanwhile (merkle-sync)', OR_FORCE)
 
-export const handoverEntriesError = (what: string) =>
-  failed('busy', `received journal entries cannot be applied: ${what}`, OR_FORCE)
+export const handoverEntriesError = declareBusy(
+  (what: string) => `received journal entries cannot be applied: ${what}`,
+  OR_FORCE,
+)
 
-export const noJournalToTakeOverError = () =>
-  failed('busy', 'this cluster has no journal of another cluster that it could take over', AS_IT_IS)
+export const noJournalToTakeOverError = declareBusy(
+  'this cluster has no journal of another cluster that it could take over',
+  AS_IT_IS,
+)

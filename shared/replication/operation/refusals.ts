@@ -1,6 +1,7 @@
-import { ApiError, createApiError, type ErrorDetails } from '../../api/errors.ts'
+import { ApiError, createApiError, type ErrorDetails, invalidRequestError } from '../../api/errors.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault } from '../../model/operation.ts'
+import { type DeclareError, declareError } from '../../values/declare-error.ts'
 import { describeOperationFault } from './faults.ts'
 
 /*
@@ -8,6 +9,14 @@ import { describeOperationFault } from './faults.ts'
  * rejections by a secondary's gate are in the table of error codes, because they apply to all endpoints.
  * @see docs/spec/replication.md#refusals
  */
+
+/** Declares the refusal of an invalid request. */
+const declareInvalid: DeclareError<ApiError> = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
+  declareError(message => invalidRequestError(message), wrong, next)
+
+/** Declares a temporary refusal. @param retryAfter seconds */
+const declareBusy = /* @__NO_SIDE_EFFECTS__ */ (retryAfter: number, wrong: string, next: string) => () =>
+  createApiError('busy', wrong, next, { retryAfter })
 
 export const becomingSecondaryError = (details: ErrorDetails): ApiError =>
   createApiError(
@@ -25,91 +34,67 @@ export const restoredPrimaryCopyError = (details: ErrorDetails): ApiError =>
     { retryAfter: 30, ...details },
   )
 
-export const notAPrimaryError = (mode: ClusterMode): ApiError =>
-  createApiError(
-    'invalid_request',
-    `not a DR primary: the mode of this cluster is ${mode}`,
-    'POST sys/replication/dr/primary/enable makes a DR primary of a cluster without replication',
-  )
+export const notAPrimaryError = declareInvalid(
+  (mode: ClusterMode) => `not a DR primary: the mode of this cluster is ${mode}`,
+  'POST sys/replication/dr/primary/enable makes a DR primary of a cluster without replication',
+)
 
-export const notASecondaryError = (mode: ClusterMode): ApiError =>
-  createApiError(
-    'invalid_request',
-    `not a DR secondary: the mode of this cluster is ${mode}`,
-    'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
-  )
+export const notASecondaryError = declareInvalid(
+  (mode: ClusterMode) => `not a DR secondary: the mode of this cluster is ${mode}`,
+  'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+)
 
-export const noPublicKeyOfPrimaryError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'this cluster is a DR primary: it made its keys when it became one',
-    'send this to the cluster that becomes its secondary',
-  )
+export const noPublicKeyOfPrimaryError = declareInvalid(
+  'this cluster is a DR primary: it made its keys when it became one',
+  'send this to the cluster that becomes its secondary',
+)
 
-export const invalidSecondaryIdError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'id must have at most 128 letters, digits, "_", "-" or ".", and begin and end with a letter, a digit or "_"',
-    'choose another name for the secondary',
-  )
+export const invalidSecondaryIdError = declareInvalid(
+  'id must have at most 128 letters, digits, "_", "-" or ".", and begin and end with a letter, a digit or "_"',
+  'choose another name for the secondary',
+)
 
-export const secondaryIdTakenError = (id: string): ApiError =>
-  createApiError(
-    'invalid_request',
-    `the secondary ${id} exists already, even if no cluster has used its token`,
-    'send replace=true to end that admission, or choose another id',
-  )
+export const secondaryIdTakenError = declareInvalid(
+  (id: string) => `the secondary ${id} exists already, even if no cluster has used its token`,
+  'send replace=true to end that admission, or choose another id',
+)
 
-export const invalidTokenTtlError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'ttl must be longer than 0 seconds, and 24 hours at most',
-    'leave it out for 30 minutes',
-  )
+export const invalidTokenTtlError = declareInvalid(
+  'ttl must be longer than 0 seconds, and 24 hours at most',
+  'leave it out for 30 minutes',
+)
 
-export const invalidPublicKeyError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'secondary_public_key is not a public key of a cluster',
-    'copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
-  )
+export const invalidPublicKeyError = declareInvalid(
+  'secondary_public_key is not a public key of a cluster',
+  'copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+)
 
-export const roleChangingError = (): ApiError =>
-  createApiError(
-    'busy',
-    'another role change of this cluster is under way',
-    'repeat this when GET sys/replication/dr/status shows that it has ended',
-    { retryAfter: 5 },
-  )
+export const roleChangingError = declareBusy(
+  5,
+  'another role change of this cluster is under way',
+  'repeat this when GET sys/replication/dr/status shows that it has ended',
+)
 
-export const noTreeError = (mode: ClusterMode): ApiError =>
-  createApiError(
-    'invalid_request',
-    `this cluster keeps no tree: its mode is ${mode}`,
-    'only a DR primary or a DR secondary has one',
-  )
+export const noTreeError = declareInvalid(
+  (mode: ClusterMode) => `this cluster keeps no tree: its mode is ${mode}`,
+  'only a DR primary or a DR secondary has one',
+)
 
-export const treeNotBuiltError = (): ApiError =>
-  createApiError(
-    'busy',
-    'the tree is being built',
-    'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
-    { retryAfter: 10 },
-  )
+export const treeNotBuiltError = declareBusy(
+  10,
+  'the tree is being built',
+  'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
+)
 
-export const reindexRunningError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'a reindex is already running',
-    'GET sys/replication/dr/status shows how far it is',
-  )
+export const reindexRunningError = declareInvalid(
+  'a reindex is already running',
+  'GET sys/replication/dr/status shows how far it is',
+)
 
-export const diffNeedsPrimaryError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'diff compares a secondary with the primary that it follows, and this cluster follows none',
-    'leave it out',
-  )
+export const diffNeedsPrimaryError = declareInvalid(
+  'diff compares a secondary with the primary that it follows, and this cluster follows none',
+  'leave it out',
+)
 
 /** @param at `waits`: the operation waits for another cluster, and another operation may replace it */
 export const operationRunningError = (
@@ -143,160 +128,120 @@ const unknownFault: OperationFault = {
   text: 'the operation could not begin; repeat this',
 }
 
-export const secondariesChangingError = (): ApiError =>
-  createApiError(
-    'busy',
-    'the secondaries of this cluster are being changed',
-    'repeat this: nothing is revoked twice',
-    { retryAfter: 1 },
-  )
+export const secondariesChangingError = declareBusy(
+  1,
+  'the secondaries of this cluster are being changed',
+  'repeat this: nothing is revoked twice',
+)
 
 /** @param holders clusters that hold keys of the set and are not revoked */
-export const noClusterToRevokeError = (nameOrId: string, holders: readonly string[]): ApiError =>
-  createApiError(
-    'invalid_request',
+export const noClusterToRevokeError = declareInvalid(
+  (nameOrId: string, _holders: readonly string[]) =>
     `id: no cluster of this name or id (${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
+  (_nameOrId, holders) =>
     `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one does not know`,
-  )
+)
 
 /** @param meanings descriptions of what the text matches */
-export const ambiguousRevocationError = (nameOrId: string, meanings: readonly string[]): ApiError =>
-  createApiError(
-    'invalid_request',
+export const ambiguousRevocationError = declareInvalid(
+  (nameOrId: string, meanings: readonly string[]) =>
     `id: ${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))} denotes ${listed(meanings)}; nothing was revoked`,
-    'give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
-  )
+  'give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
+)
 
-export const selfRevocationError = (nameOrId: string): ApiError =>
-  createApiError(
-    'invalid_request',
-    `id: ${JSON.stringify(nameOrId)} is this cluster itself; nothing was revoked`,
-    'give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
-  )
+export const selfRevocationError = declareInvalid(
+  (nameOrId: string) => `id: ${JSON.stringify(nameOrId)} is this cluster itself; nothing was revoked`,
+  'give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
+)
 
-export const checkStartConflictError = (): ApiError =>
-  createApiError(
-    'busy',
-    'other checks are being started at the same time',
-    'repeat this: it then waits for the running check',
-    {
-      retryAfter: 1,
-    },
-  )
+export const checkStartConflictError = declareBusy(
+  1,
+  'other checks are being started at the same time',
+  'repeat this: it then waits for the running check',
+)
 
-export const invalidAddressError = (name: string): ApiError =>
-  createApiError(
-    'invalid_request',
-    `${name} must be an https address, such as https://east.example.com`,
-    'give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
-  )
+export const invalidAddressError = declareInvalid(
+  (name: string) => `${name} must be an https address, such as https://east.example.com`,
+  'give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
+)
 
-export const ownAddressUnknownError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'the address of this cluster is unknown',
-    'give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
-  )
+export const ownAddressUnknownError = declareInvalid(
+  'the address of this cluster is unknown',
+  'give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
+)
 
-export const alreadyPrimaryError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'this cluster is a DR primary already',
-    'give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
-  )
+export const alreadyPrimaryError = declareInvalid(
+  'this cluster is a DR primary already',
+  'give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+)
 
-export const notInASetError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'this cluster is in no DR set, so it has no link to others',
-    'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
-  )
+export const notInASetError = declareInvalid(
+  'this cluster is in no DR set, so it has no link to others',
+  'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+)
 
-export const primaryCannotJoinError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'this cluster is a DR primary',
-    'if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
-  )
+export const primaryCannotJoinError = declareInvalid(
+  'this cluster is a DR primary',
+  'if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
+)
 
-export const addressesNeedLinkError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'this cluster has no credentials for a primary, so it cannot use update_primary_addrs',
-    'use a token that the primary makes by POST sys/replication/dr/primary/secondary-token',
-  )
+export const addressesNeedLinkError = declareInvalid(
+  'this cluster has no credentials for a primary, so it cannot use update_primary_addrs',
+  'use a token that the primary makes by POST sys/replication/dr/primary/secondary-token',
+)
 
-export const unusableTokenError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'token is not an activation token for this cluster',
-    'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
-  )
+export const unusableTokenError = declareInvalid(
+  'token is not an activation token for this cluster',
+  'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
+)
 
-export const activationTokenExpiredError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'token has expired',
-    'make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
-  )
+export const activationTokenExpiredError = declareInvalid(
+  'token has expired',
+  'make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
+)
 
-export const tokenOfDifferentSetError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'token is of a different replication set',
-    'make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
-  )
+export const tokenOfDifferentSetError = declareInvalid(
+  'token is of a different replication set',
+  'make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
+)
 
-export const updateMissingError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'neither token nor update_primary_addrs is given',
-    'give the token that the other primary has made, or "" to follow nobody',
-  )
+export const updateMissingError = declareInvalid(
+  'neither token nor update_primary_addrs is given',
+  'give the token that the other primary has made, or "" to follow nobody',
+)
 
-export const updateAmbiguousError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'both token and update_primary_addrs are given',
-    'give the token of another primary, or the addresses of the same one',
-  )
+export const updateAmbiguousError = declareInvalid(
+  'both token and update_primary_addrs are given',
+  'give the token of another primary, or the addresses of the same one',
+)
 
-export const addressCountError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'update_primary_addrs must have 1 to 16 addresses',
-    'list the addresses of the primary in the order in which to try them',
-  )
+export const addressCountError = declareInvalid(
+  'update_primary_addrs must have 1 to 16 addresses',
+  'list the addresses of the primary in the order in which to try them',
+)
 
-export const parameterNeedsTokenError = (name: string): ApiError =>
-  createApiError('invalid_request', `${name} is only allowed with a token`, 'leave it out')
+export const parameterNeedsTokenError = declareInvalid(
+  (name: string) => `${name} is only allowed with a token`,
+  'leave it out',
+)
 
-export const invalidCaError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities',
-    'leave them out if a public authority issued the certificate of the primary',
-  )
+export const invalidCaError = declareInvalid(
+  'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities',
+  'leave them out if a public authority issued the certificate of the primary',
+)
 
-export const caTooLargeError = (): ApiError =>
-  createApiError(
-    'invalid_request',
-    'the certificates of authorities are larger than 32 KiB',
-    'give only those of the certificate of the primary',
-  )
+export const caTooLargeError = declareInvalid(
+  'the certificates of authorities are larger than 32 KiB',
+  'give only those of the certificate of the primary',
+)
 
-export const unknownCaFileError = (
-  field: 'ca_file' | 'ca_path',
-  name: string,
-  shipped: readonly string[],
-): ApiError =>
-  createApiError(
-    'invalid_request',
+export const unknownCaFileError = declareInvalid(
+  (field: 'ca_file' | 'ca_path', name: string, shipped: readonly string[]) =>
     shipped.length === 0
       ? `${field}: this deployment has no certificate files`
       : `${field} ${JSON.stringify(name.slice(0, LONGEST_SHOWN))} names no certificate file of this deployment, which has: ${listed(shipped)}`,
-    'name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert',
-  )
+  'name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert',
+)
 
 const LONGEST_SHOWN = 80
 const MOST_NAMES = 20
