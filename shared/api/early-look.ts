@@ -24,7 +24,7 @@ export function prefetchJournalView(
   needs: (record: ClusterRecord) => { treeId: string | undefined } | undefined,
 ): Pick<PreparedKeys, 'prepared' | 'read'> {
   const guess = memory.cluster && needs(memory.cluster.record)
-  if (!guess) return { prepared: undefined }
+  if (!guess) return {}
   const early: EarlyLook = { treeId: guess.treeId }
   return {
     prepared: early,

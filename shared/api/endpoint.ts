@@ -107,7 +107,7 @@ export interface PreparedKeys {
   /** keys to add to the first read */
   keys: readonly Key[]
   /** passed to the handler */
-  prepared: unknown
+  prepared?: unknown
   /** Replaces the first read. Returns the items of the keys in order, and may also read data that is not an item. */
   read?: (keys: readonly Key[]) => Promise<readonly (Item | undefined)[]>
 }

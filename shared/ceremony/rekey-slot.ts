@@ -11,10 +11,7 @@ import { attemptStartsOf } from './decide.ts'
 import { decryptAttemptSecrets, encryptAttemptSecrets } from './slot.ts'
 
 /** Returns the keys that a rekey request adds to the first read. */
-export const prepareRekey = async () => ({
-  keys: [key('rekey'), key('recovery-key')] as const,
-  prepared: undefined,
-})
+export const prepareRekey = async () => ({ keys: [key('rekey'), key('recovery-key')] as const })
 
 /** An attempt to create a new recovery key. */
 export type RekeyAttempt = CeremonyAttempt & { rekey: RekeyParameters }

@@ -17,10 +17,7 @@ export const isCeremonyAuthorised = ({ request, caller }: Pick<Call, 'request' |
   request.gatewayId === '' || caller !== undefined
 
 /** Returns the keys that a ceremony request adds to the first read. */
-export const prepareCeremonySlot = async () => ({
-  keys: [key('ceremony'), key('recovery-key')] as const,
-  prepared: undefined,
-})
+export const prepareCeremonySlot = async () => ({ keys: [key('ceremony'), key('recovery-key')] as const })
 
 /** The stored slot. */
 export interface StoredCeremony {

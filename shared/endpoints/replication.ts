@@ -55,11 +55,7 @@ import {
   reindexTree,
   reindexTreeFields,
 } from '../replication/handlers/tree.ts'
-import {
-  preparePrimaryUpdate,
-  updatePrimary,
-  updatePrimaryFields,
-} from '../replication/handlers/update-primary.ts'
+import { updatePrimary, updatePrimaryFields } from '../replication/handlers/update-primary.ts'
 import { prepareDrStatus } from '../replication/status/look.ts'
 import { showLicenseFeatures, showLicenseStatus } from '../system/license-status.ts'
 
@@ -198,7 +194,7 @@ export const replicationGroup: EndpointGroup = {
       access: allowOperationToken,
       serves: 'secondary',
       uses: ['role', 'link', 'workflow', 'authorities'],
-      prepare: preparePrimaryUpdate,
+      prepare: prepareActivation,
       handle: updatePrimary,
     }),
     endpointRow.post({

@@ -51,29 +51,6 @@ export interface JournalHead {
   link: string
 }
 
-/** The field names, each under itself. */
-type Fields = { readonly [K in keyof JournalHead]-?: K }
-
-const all: { readonly [K in keyof JournalHead]-?: true } = {
-  mode: true,
-  epoch: true,
-  ownEpoch: true,
-  last: true,
-  applied: true,
-  incarnation: true,
-  lineage: true,
-  retainedFrom: true,
-  replayUntil: true,
-  unfinishedSync: true,
-  unfinishedSyncEpoch: true,
-  maxEpoch: true,
-  successor: true,
-  stagedAt: true,
-  link: true,
-}
-
-const f = Object.fromEntries(Object.keys(all).map(name => [name, name])) as unknown as Fields
-
 /**
  * A statement about a head that DynamoDB can check in a condition: the value of one field, or a relation of two
  * fields. `within`: the number of an epoch is not above the other field.
@@ -108,7 +85,7 @@ const compared = (field: keyof JournalHead, kind: HeadFieldRelation, other: keyo
   field,
   other,
 })
-const modeIs = (...among: readonly JournalHeadMode[]): HeadFact => is(f.mode, ...among)
+const modeIs = (...among: readonly JournalHeadMode[]): HeadFact => is('mode', ...among)
 
 /**
  * The invariants of the head, for example `retainedFrom <= applied <= last`. Every write carries them in its
@@ -117,47 +94,47 @@ const modeIs = (...among: readonly JournalHeadMode[]): HeadFact => is(f.mode, ..
 export const headRules = {
   applied: {
     says: '`applied` is at most `last`: a position is applied only after the position was given to a commit or staged',
-    oneOf: [compared(f.applied, 'upTo', f.last)],
+    oneOf: [compared('applied', 'upTo', 'last')],
   },
   kept: {
     says: '`retainedFrom` is at most `applied`: journal entries that are not applied yet are kept',
-    oneOf: [compared(f.retainedFrom, 'upTo', f.applied)],
+    oneOf: [compared('retainedFrom', 'upTo', 'applied')],
   },
   writer: {
     says: 'a cluster writes only its own epoch',
-    oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared(f.ownEpoch, 'same', f.epoch)],
+    oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared('ownEpoch', 'same', 'epoch')],
   },
   follower: {
     says: 'a cluster that applies another cluster’s journal has an empty `ownEpoch`',
-    oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.ownEpoch, '')],
+    oneOf: [modeIs('writing', 'closed', 'syncing'), is('ownEpoch', '')],
   },
   owner: {
     says: '`ownEpoch` is empty, or equals `epoch`',
-    oneOf: [is(f.ownEpoch, ''), compared(f.ownEpoch, 'same', f.epoch)],
+    oneOf: [is('ownEpoch', ''), compared('ownEpoch', 'same', 'epoch')],
   },
   numbered: {
     says: 'the number of `epoch` is at most `maxEpoch`',
-    oneOf: [compared(f.epoch, 'within', f.maxEpoch)],
+    oneOf: [compared('epoch', 'within', 'maxEpoch')],
   },
   touching: {
     says: '`unfinishedSync` is set while a sync runs',
-    oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.unfinishedSync, null)],
+    oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot('unfinishedSync', null)],
   },
   replaying: {
     says: 'during a replay the head still names the items that the sync may have changed',
-    oneOf: [is(f.replayUntil, 0), isNot(f.unfinishedSync, null)],
+    oneOf: [is('replayUntil', 0), isNot('unfinishedSync', null)],
   },
   replayed: {
     says: 'while the head names the source of a replay, `applied` is below `replayUntil`',
-    oneOf: [is(f.unfinishedSyncEpoch, ''), compared(f.applied, 'below', f.replayUntil)],
+    oneOf: [is('unfinishedSyncEpoch', ''), compared('applied', 'below', 'replayUntil')],
   },
   alone: {
     says: 'no replay runs while a cluster writes its journal, or after the cluster has closed its journal',
-    oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.replayUntil, 0)],
+    oneOf: [modeIs('applying', 'draining', 'syncing'), is('replayUntil', 0)],
   },
   lineage: {
     says: 'epochs and start positions in the lineage rise, no epoch begins after the last position, and the lineage has at most twelve epochs',
-    of: [f.lineage, f.epoch, f.last],
+    of: ['lineage', 'epoch', 'last'],
     holds: ({ lineage, epoch, last }) => {
       const [lastEpoch, lastStart] = lineage.at(-1) ?? ['', 0]
       const rises = lineage.every(([one, start], index) => {
@@ -176,7 +153,7 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
 ) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
 
 /** The fields that never decrease. */
-export const growingHeadFields: readonly (keyof JournalHead)[] = [f.incarnation, f.maxEpoch]
+export const growingHeadFields: readonly (keyof JournalHead)[] = ['incarnation', 'maxEpoch']
 
 /** Evaluates a fact. Returns undefined if one of its fields is unknown. */
 export function evaluateHeadFact(fact: HeadFact, head: Partial<JournalHead>): boolean | undefined {

@@ -30,6 +30,8 @@ export const promotionPlanShape = withTitle(
     steps: promotionStepsShape,
   }),
 )
+/** `refused` is empty if the promotion would succeed; `steps` end with the step that would refuse. */
+export type PromotionPlan = ValueOf<typeof promotionPlanShape>
 export const operationTokenShape = withTitle(
   'PreparedOperationToken',
   objectShape({
@@ -44,6 +46,12 @@ export const operationTokenShape = withTitle(
     policies: textArrayShape,
   }),
 )
+/**
+ * Tokens that could authorise a promotion, as far as they are known: batch tokens are not stored.
+ * `generated`: the token from recovery shares on the answering cluster. `presented`: the token of the request.
+ * `roles`: token roles that make such batch tokens, by `policies` that allow a promotion.
+ */
+export type PromotionPreparation = ValueOf<typeof operationTokenShape>
 export const readinessLicenseShape = objectShape({
   ends: timeOrEmptyShape,
   seconds_left: intShape,

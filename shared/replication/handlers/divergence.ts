@@ -4,6 +4,7 @@ import { listFields, readPageParameters } from '../../api/listing.ts'
 import type { JournalHead } from '../../journal/head.ts'
 import { type ClusterRecord, linkToPrimaryOf } from '../../model/cluster.ts'
 import type { DifferenceReport, DivergingKey } from '../../model/secondary.ts'
+import type { LossAnswer } from '../../set/loss.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { formatTime } from '../../values/time.ts'
@@ -24,39 +25,11 @@ const MOST_PARTS = 1000
 const REPORT_RETRY_SECONDS = 2
 
 /** A commit that the set does not have. */
-interface LostEntry {
-  /** report part and index of the journal entry: the value for `after` */
-  name: string
-  /** position in this cluster's journal */
-  position: string
-  commit: string
-  time: string
-  /** last position that this cluster's journal had in common with the set's, and the set's epoch at that time */
-  cut: number
-  epoch: string
-  changes: ShownChange[]
-  too_large?: true
-}
-
-/**
- * An item as it was stored; encrypted fields stay encrypted. Without `item` it was deleted, or omitted because it was too
- * large.
- */
-interface ShownChange {
-  kind: string
-  key: [pk: string, sk: string]
-  /** description for operators; never contains a secret */
-  what: string
-  item?: unknown
-  deleted?: true
-}
-
-/** Numbers of lost changes by kind. `more`: not all commits were counted. */
-interface Counts {
-  commits: number
-  kinds: Record<string, { written: number; deleted: number }>
-  more?: true
-}
+type LostEntry = LossAnswer['lost'][number]
+/** An item as it was stored. */
+type ShownChange = LostEntry['changes'][number]
+/** Numbers of lost changes by kind. */
+type Counts = NonNullable<LossAnswer['counts']>
 
 /** Reads the journal head and the diverging keys together with the request's first read. */
 export const prepareDivergingItems = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
@@ -136,7 +109,7 @@ async function readLostEntries(
 ): Promise<{ lost: readonly LostEntry[]; next: string; counts?: Counts }> {
   const { after = '', limit = USUAL } = readPageParameters(call.parameters)
   const page = newPage(after, Math.min(limit, MOST))
-  const counts: Counts = { commits: 0, kinds: {} }
+  let counts: Counts = { commits: 0, kinds: {} }
   const { store } = call.ports
   const [part = ''] = after.split('#')
   const seen = new Set<string>()
@@ -147,7 +120,7 @@ async function readLostEntries(
     for (const entry of parts.flatMap(one => (one ? entriesOf(one, mountsOf(call)) : []))) {
       if (seen.has(entry.position)) continue
       if (page.add(entry) !== 'before') seen.add(entry.position)
-      if (after === '') count(counts, entry)
+      if (after === '') counts = addCounts(counts, entry)
     }
     if (page.isFull() && after !== '') return page.found()
     if (read >= MOST_PARTS) return { ...page.found(), counts: { ...counts, more: true } }
@@ -176,14 +149,13 @@ function newPage(after: string, wanted: number) {
   }
 }
 
-function count(counts: Counts, { changes }: LostEntry): void {
-  counts.commits += 1
-  for (const { kind, deleted } of changes) {
-    const of = counts.kinds[kind] ?? { written: 0, deleted: 0 }
-    counts.kinds[kind] = of
-    if (deleted) of.deleted += 1
-    else of.written += 1
+function addCounts({ commits, kinds: before }: Counts, { changes }: LostEntry): Counts {
+  const kinds = { ...before }
+  for (const { kind, deleted: isDeleted } of changes) {
+    const { written, deleted } = kinds[kind] ?? { written: 0, deleted: 0 }
+    kinds[kind] = isDeleted ? { written, deleted: deleted + 1 } : { written: written + 1, deleted }
   }
+  return { commits: commits + 1, kinds }
 }
 
 const PLACE_DIGITS = 6

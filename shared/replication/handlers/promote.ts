@@ -20,10 +20,7 @@ export const promoteFields = {
 }
 
 /** Reads the items that a promotion needs together with the request's first read. */
-export const preparePromotion = async () => ({
-  keys: [key('cluster'), key('promoted')] as const,
-  prepared: undefined,
-})
+export const preparePromotion = async () => ({ keys: [key('cluster'), key('promoted')] as const })
 
 /** Milliseconds for which a repeated request gets the answer of the completed promotion. */
 const ANSWER_REMEMBERED_MS = 600_000

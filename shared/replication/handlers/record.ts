@@ -3,7 +3,7 @@ import { ApiError } from '../../api/errors.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
 /** Reads the cluster record, which a role change replaces, together with the request's first read. */
-export const prepareClusterRecord = async () => ({ keys: [key('cluster')] as const, prepared: undefined })
+export const prepareClusterRecord = async () => ({ keys: [key('cluster')] as const })
 
 /** Returns the cluster record. @throws ApiError before initialisation */
 export function requireClusterRecord({ fetched }: Pick<Call, 'fetched'>): Item<'cluster'> {

@@ -29,10 +29,7 @@ export const rotateKeyringFields = {
 }
 
 /** Reads cluster record and keyring together with the request's first read. */
-export const prepareKeyRotation = async () => ({
-  keys: [key('cluster'), key('keyring')] as const,
-  prepared: undefined,
-})
+export const prepareKeyRotation = async () => ({ keys: [key('cluster'), key('keyring')] as const })
 
 /**
  * Handles POST sys/rotate: adds a term that encrypts from now on. Older terms still decrypt. The term is a replicated item,

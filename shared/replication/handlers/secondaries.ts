@@ -53,7 +53,6 @@ const ACCESSOR = { bytes: 17, length: 24 }
 /** Reads the items that a new token needs together with the request's first read. */
 export const prepareSecondaryToken = async ({ parameters }: EarlyCall<typeof secondaryTokenFields>) => ({
   keys: activationTokenItemKeys(parameters.id ?? ''),
-  prepared: undefined,
 })
 
 /**

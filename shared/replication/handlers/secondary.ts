@@ -40,10 +40,7 @@ export const becomeSecondaryFields = {
 }
 
 /** Returns the keys of the items to add to the first read of an activation request. */
-export const prepareActivation = async () => ({
-  keys: [key('cluster'), key('pending-key')] as const,
-  prepared: undefined,
-})
+export const prepareActivation = async () => ({ keys: [key('cluster'), key('pending-key')] as const })
 
 /**
  * Handles POST sys/replication/dr/secondary/enable: this cluster deletes its items and becomes a secondary. It calls the

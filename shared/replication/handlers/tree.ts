@@ -25,7 +25,6 @@ import { toShownRoot } from '../status/status.ts'
 /** Reads the items about the tree together with the request's first read. */
 export const prepareTreeWork = async () => ({
   keys: [key('cluster'), key('tree-check'), key('tree-reindex')] as const,
-  prepared: undefined,
 })
 
 /** Milliseconds for which a report or a root also answers later requests. */

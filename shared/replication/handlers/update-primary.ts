@@ -1,7 +1,6 @@
 import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { listField } from '../../api/fields.ts'
 import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
-import { key } from '../../storage/kinds.ts'
 import type { AddressRules } from '../../values/member-address.ts'
 import { awaitOperation, beginOperation, createOperationStart } from '../operation/operate.ts'
 import {
@@ -47,12 +46,6 @@ export function parsePrimaryUpdate({ parameters, raw }: Given, rules: AddressRul
   const usable = addresses.map(one => parseMemberAddress(one, 'update_primary_addrs', rules))
   return { form: 'addresses', addresses: [...new Set(usable)] }
 }
-
-/** Returns the keys of the items to add to the first read of an update request. */
-export const preparePrimaryUpdate = async () => ({
-  keys: [key('cluster'), key('pending-key')] as const,
-  prepared: undefined,
-})
 
 /**
  * Handles POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or none. Its

@@ -67,19 +67,6 @@ export const describeKeyringTest = (
   term: number,
 ) => ({ opens: opened > 0 && failed.length === 0, fields_tried: opened + failed.length, failed, term })
 
-/** A stored setting that may work in one place and not in another. */
-interface PlacedSetting {
-  /** path below `/v1` */
-  path: string
-  field: string
-  value: string
-  /** the region that it names; empty: none, or unknown */
-  region: string
-  /** whether that is another region; for a setting without a region, whether it may not work here */
-  elsewhere: boolean
-  text: string
-}
-
 const REGION = /(?:^|[.-])((?:[a-z]{2}|us-gov|us-iso[a-z]?|eu-isoe|eusc-de)-[a-z]+-\d)(?=$|[.-])/
 
 /** Returns the region in the host of an endpoint; empty if it names none. */
@@ -102,13 +89,12 @@ export function findPlacedSettings(
   return [...named, ...hosts]
 }
 
-function placeSetting(
-  path: string,
-  field: string,
-  value: string,
-  region: string,
-  here: string,
-): PlacedSetting {
+/**
+ * Describes a stored setting that may work in one place and not in another.
+ * @param path below `/v1`
+ * @param region that the value names; empty: none, or unknown
+ */
+function placeSetting(path: string, field: string, value: string, region: string, here: string) {
   const elsewhere = region !== here
   const text =
     region === ''
@@ -118,6 +104,9 @@ function placeSetting(
         : 'names the region of this cluster'
   return { path, field, value, region, elsewhere, text }
 }
+
+/** `elsewhere`: the setting names another region, or, without a region, may not work here. */
+type PlacedSetting = ReturnType<typeof placeSetting>
 
 /** Returns the STS role as a finding if this deployment may not assume it. */
 export const findUnassumableRole = (

@@ -1,6 +1,7 @@
 import type { JournalHead } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
+import type { PromotionPlan } from '../../set/readiness.ts'
 import {
   decidePromotion,
   type PrimaryFacts,
@@ -9,16 +10,6 @@ import {
 } from '../promotion/decide.ts'
 import { type PromotionStep, promotionSteps } from '../promotion/step.ts'
 import { computeNextEpoch } from '../promotion/take-over.ts'
-
-/** The steps of a promotion that began now, and its result. */
-export interface PromotionPlan {
-  goes_through: boolean
-  /** the text with which the promotion would be refused; empty if it would succeed */
-  refused: string
-  warnings: readonly string[]
-  /** ends with the step that would refuse */
-  steps: readonly { step: PromotionStep; does: string }[]
-}
 
 /** The input of a plan, besides the facts that decide the promotion itself. */
 export interface PromotionPlanInput {

@@ -3,23 +3,13 @@ import { isCurrentOperationToken } from '../../ceremony/generated-token.ts'
 import { isRootToken, type Token, tokenEndTime, tokenSecondsLeft } from '../../model/token.ts'
 import { permitsRequest } from '../../policies/access.ts'
 import { compileAcl } from '../../policies/load.ts'
+import type { PromotionPreparation } from '../../set/readiness.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { formatTime } from '../../values/time.ts'
 
 const PROMOTE = 'sys/replication/dr/secondary/promote'
 /** Maximum number of policies and token roles that are read. */
 const MOST = 500
-
-/** Tokens that could authorise a promotion, as far as they are known: batch tokens are not stored. */
-export interface PromotionPreparation {
-  /** the token generated from recovery shares on this cluster; null: none */
-  generated: { made: string; age_seconds: number } | null
-  /** the token of this request: whether it could authorise a promotion, or why not */
-  presented: { counts: boolean; why: string; expires: string; seconds_left: number }
-  /** token roles that make such batch tokens, by policies that allow a promotion */
-  roles: readonly string[]
-  policies: readonly string[]
-}
 
 export async function readPromotionPreparation(call: Call, mode: string): Promise<PromotionPreparation> {
   const { store } = call.ports

@@ -2,23 +2,16 @@ import type { JournalHead } from '../../journal/head.ts'
 import { parsePosition } from '../../journal/position.ts'
 import { type KnownTermHolders, listTermRecipients, type TermRecipient } from '../../link/admin/holders.ts'
 import type { Secondary } from '../../model/link.ts'
+import type { PrimaryStatus } from '../../set/schema.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { formatTime } from '../../values/time.ts'
 import { hasAcknowledgedPosition, isActiveSecondary } from './acknowledged.ts'
 
-/** A term as status shows it. */
-export interface ShownTerm {
-  id: string
-  number: number
-  since: string
-  /** batch tokens of the term are valid until then; absent: no end */
-  tokens_until?: string
-  /** by cluster id, with the name of the last admission */
-  given_to: readonly { cluster_id: string; name: string; revoked: boolean }[]
-  /** names of the secondaries that have, or lack, the term's latest change */
-  acknowledged_by: readonly string[]
-  unacknowledged_by: readonly string[]
-}
+/**
+ * A term as status shows it. `tokens_until`: end of its batch tokens. `given_to`: by cluster id, with the name of the last
+ * admission. `acknowledged_by` and `unacknowledged_by`: secondaries that have, or lack, the term's latest change.
+ */
+export type ShownTerm = NonNullable<PrimaryStatus['terms']>[number]
 
 /** Limits on the length of status, which everybody may read: secondaries, newest terms, clusters of each kind in a term. */
 const MOST_SECONDARIES = 32
@@ -26,11 +19,7 @@ const MOST_TERMS = 4
 const MOST_CLUSTERS = 16
 
 /** Numbers of secondaries, terms, and clusters of shown terms that status omits. */
-export interface HiddenTermNotes {
-  secondaries: number
-  terms: number
-  clusters: number
-}
+export type HiddenTermNotes = NonNullable<PrimaryStatus['not_shown']>
 
 /** The secondaries and terms that status of a primary shows, oldest first. */
 interface ShownHolders {
