@@ -68,4 +68,4 @@ export const lossReportShape = withTitle(
 )
 
 /** The `data` of that report. */
-export type LossAnswer = ValueOf<typeof lossShape>
+export type LossAnswer = ValueOf<typeof lossReportShape>

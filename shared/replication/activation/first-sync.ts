@@ -5,7 +5,6 @@ import { key } from '../../storage/kinds.ts'
 import { admissionLostError, setChangedError } from '../operation/faults.ts'
 import {
   commitOperationStep,
-  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationStepResult,
@@ -52,15 +51,10 @@ export async function endActivation(run: OperationRun, id: string): Promise<Oper
   if (operation.data.status !== 'running') return STEP_DONE
   const [pending] = await run.ports.store.read([key('pending-link')])
   await writeActivationEvent(run, 'following', id, record.data)
-  const ended = await commitOperationStep(
-    run,
-    [
-      moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'done', step: '' }),
-      replaceItem(record, record, withoutOperation(record.data)),
-      ...(pending?.data.operation === id ? [removeItem(pending)] : []),
-    ],
-    snapshot,
-  )
+  const ended = await commitOperationStep(run, snapshot, { status: 'done', step: '' }, [
+    replaceItem(record, record, withoutOperation(record.data)),
+    ...(pending?.data.operation === id ? [removeItem(pending)] : []),
+  ])
   // if this fails, the puller starts within a minute
   if (ended === STEP_DONE) await wakePuller(run.ports, snapshot.cluster).catch(() => undefined)
   return ended
@@ -79,12 +73,11 @@ export const giveUpActivation: OperationEnd = async (run, id, fault) => {
   const wiped = record.data.treeId === id
   const midway = wiped && record.data.mode === 'bootstrapping'
   const status = midway ? 'running' : 'failed'
-  const failed = moveOperationToStep(snapshot, run.ports.clock.now(), { status, activation, fault })
   // before the wipe nothing has changed; after it the puller continues the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
   const back =
     holds && !midway ? [replaceItem(record, record, { ...withFailedOperation(record.data, id), mode })] : []
   const [pending] = await run.ports.store.read([key('pending-link')])
   const forget = pending?.data.operation === id && !wiped ? [removeItem(pending)] : []
-  return commitOperationStep(run, [failed, ...back, ...forget], snapshot)
+  return commitOperationStep(run, snapshot, { status, activation, fault }, [...back, ...forget])
 }

@@ -19,7 +19,6 @@ import {
 } from '../operation/faults.ts'
 import {
   commitOperationStep,
-  moveOperationToStep,
   type OperationRun,
   type OperationSnapshot,
   type OperationStep,
@@ -60,12 +59,7 @@ export async function redeemActivationToken(
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return STEP_DONE
   const { token: _, ...input } = snapshot.operation.data.activation ?? { primaryApiAddr: '' }
-  const now = ports.clock.now()
-  return commitOperationStep(
-    run,
-    [putItem(pending, link), moveOperationToStep(snapshot, now, { step: next, activation: input })],
-    snapshot,
-  )
+  return commitOperationStep(run, snapshot, { step: next, activation: input }, [putItem(pending, link)])
 }
 
 /**

@@ -15,7 +15,6 @@ import { formatTime } from '../../values/time.ts'
 import { handshakeFailedError, roleChangeRunningError } from '../operation/faults.ts'
 import {
   commitOperationStep,
-  moveOperationToStep,
   type OperationRun,
   type OperationSnapshot,
   type OperationStepResult,
@@ -39,11 +38,7 @@ export async function stopServing(run: OperationRun, id: string): Promise<Operat
   const now = run.ports.clock.now()
   const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping' }
   const next = { step: 'wipe', waitsUntil: now + CLOSING_WAIT_S * 1000 }
-  return commitOperationStep(
-    run,
-    [replaceItem(record, record, closed), moveOperationToStep(snapshot, now, next)],
-    snapshot,
-  )
+  return commitOperationStep(run, snapshot, next, [replaceItem(record, record, closed)])
 }
 
 const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.treeId === id
@@ -72,19 +67,12 @@ export async function wipeClusterData(run: OperationRun, id: string): Promise<Op
   const now = run.ports.clock.now()
   const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary' }
   await writeActivationEvent(run, 'wiped', id, record)
-  return commitOperationStep(
-    run,
-    [
-      replaceItem(again.record, again.record, secondary),
-      moveOperationToStep(again, now, { step: 'sync' }),
-      // no clients were served since the step `close`
-      makeRoleEventChange(
-        { from: { ...secondary, mode: 'disabled' }, to: secondary, position: '', operation: id, lost: 0 },
-        now,
-      ),
-    ],
-    again,
-  )
+  // no clients were served since the step `close`
+  const from = { ...secondary, mode: 'disabled' } as const
+  return commitOperationStep(run, again, { step: 'sync' }, [
+    replaceItem(again.record, again.record, secondary),
+    makeRoleEventChange({ from, to: secondary, position: '', operation: id, lost: 0 }, now),
+  ])
 }
 
 /** Stores the set, its keyring and the link in the cluster record. From here on the activation cannot be undone. */
@@ -108,21 +96,16 @@ async function adoptSetKeys(
     homeTable: ports.deployment.home,
   }
   await writeActivationEvent(run, 'activated', id, { ...snapshot.record.data, ...changed })
-  await commitOperationStep(
-    run,
-    [
-      // the cluster's own terms are deleted, so fields that they encrypted can no longer be decrypted
-      ...replaceFollowerKeyring(snapshot.record, own, link.keyring, changed),
-      ...(await makeAdmissionChanges(ports.store, snapshot.record.data.id, undefined, {
-        ...link,
-        addresses: [...link.primaryAddrs, ...link.memberAddresses],
-      })),
-      // their keyring is deleted; a cluster that becomes primary makes a new key for tokens
-      ...renewableItemKeys.map(one => removeItem(one)),
-      moveOperationToStep(snapshot, ports.clock.now(), { step: 'wipe' }),
-    ],
-    snapshot,
-  )
+  await commitOperationStep(run, snapshot, { step: 'wipe' }, [
+    // the cluster's own terms are deleted, so fields that they encrypted can no longer be decrypted
+    ...replaceFollowerKeyring(snapshot.record, own, link.keyring, changed),
+    ...(await makeAdmissionChanges(ports.store, snapshot.record.data.id, undefined, {
+      ...link,
+      addresses: [...link.primaryAddrs, ...link.memberAddresses],
+    })),
+    // their keyring is deleted; a cluster that becomes primary makes a new key for tokens
+    ...renewableItemKeys.map(one => removeItem(one)),
+  ])
   return STEP_AGAIN
 }
 

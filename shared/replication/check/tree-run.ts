@@ -12,7 +12,6 @@ import {
 } from '../operation/faults.ts'
 import {
   commitOperationStep,
-  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationSnapshot,
@@ -90,17 +89,10 @@ export async function endTreeOperation(
     const snapshot = await readOperation(run, id)
     if (snapshot.operation.data.status !== 'running') return ok()
     const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])
-    const ended = await commitOperationStep(
-      run,
-      [
-        moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'done', step: '' }),
-        ...(check && end.check ? [replaceItem(check, check, { ...check.data, ...end.check })] : []),
-        ...(reindex && end.reindex
-          ? [replaceItem(reindex, reindex, { ...reindex.data, ...end.reindex })]
-          : []),
-      ],
-      snapshot,
-    )
+    const ended = await commitOperationStep(run, snapshot, { status: 'done', step: '' }, [
+      ...(check && end.check ? [replaceItem(check, check, { ...check.data, ...end.check })] : []),
+      ...(reindex && end.reindex ? [replaceItem(reindex, reindex, { ...reindex.data, ...end.reindex })] : []),
+    ])
     return ended === STEP_DONE ? ok() : CONFLICT_RESULT
   })
   return ends.ok ? STEP_DONE : STEP_AGAIN
@@ -112,12 +104,6 @@ export const failTreeOperation: OperationEnd = async (run, id, fault) => {
   if (snapshot.operation.data.status !== 'running') return STEP_DONE
   const [reindex] = await run.ports.store.read([key('tree-reindex')])
   const own = reindex?.data.operation === id ? [reindex] : []
-  return commitOperationStep(
-    run,
-    [
-      moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'failed', fault }),
-      ...own.map(item => replaceItem(item, item, { ...item.data, stage: 'failed' as const })),
-    ],
-    snapshot,
-  )
+  const failed = own.map(item => replaceItem(item, item, { ...item.data, stage: 'failed' as const }))
+  return commitOperationStep(run, snapshot, { status: 'failed', fault }, failed)
 }

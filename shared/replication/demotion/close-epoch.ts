@@ -1,12 +1,6 @@
 import { stepDownAsPrimary } from '../../journal/step-down.ts'
 import { noJournalToCloseError } from '../operation/faults.ts'
-import {
-  commitOperationStep,
-  moveOperationToStep,
-  type OperationStep,
-  readOperation,
-  STEP_DONE,
-} from '../operation/run.ts'
+import { commitOperationStep, type OperationStep, readOperation, STEP_DONE } from '../operation/run.ts'
 
 /** Ends this cluster's epoch permanently, and makes it a secondary without a primary. */
 export const closeOwnEpoch: OperationStep = async (run, id) => {
@@ -17,5 +11,5 @@ export const closeOwnEpoch: OperationStep = async (run, id) => {
   if (!end) throw noJournalToCloseError()
   // the record is read again because `stepDownAsPrimary` has changed it
   const now = await readOperation(run, id)
-  return commitOperationStep(run, [moveOperationToStep(now, run.ports.clock.now(), { step: 'finish' })], now)
+  return commitOperationStep(run, now, { step: 'finish' })
 }

@@ -131,8 +131,8 @@ export const forgetReplicationSet: OperationStep = async (run, id) => {
   const own = [key('contact'), key('puller'), key('notice'), ...renewableItemKeys]
   const closed = await forgetNewTermHolders(run, snapshot)
   const gone = [...closed, ...others, ...own.map(one => removeItem(one)), revokeOperationToken()]
-  if ((await commitOperationStep(run, gone.slice(-MOST), snapshot)) === STEP_AGAIN || gone.length > MOST)
-    return STEP_AGAIN
+  const committed = await ports.store.commit(gone.slice(-MOST), snapshot.cluster)
+  if (committed !== 'done' || gone.length > MOST) return STEP_AGAIN
   await ports.background.start(createMarksRemovalJob(journalStart, segment?.data?.treeId, ports.clock.now()))
   return STEP_DONE
 }
@@ -146,9 +146,5 @@ export const failDisableOperation: OperationEnd = async (run, id, fault) => {
   const { operation, record } = snapshot
   if (record.data.mode !== 'disabled' || record.data.operation !== id) return keepOldPrimary(run, id, fault)
   if (operation.data.status !== 'running') return STEP_DONE
-  return commitOperationStep(
-    run,
-    [moveOperationToStep(snapshot, run.ports.clock.now(), { step: 'forget', fault })],
-    snapshot,
-  )
+  return commitOperationStep(run, snapshot, { step: 'forget', fault })
 }

@@ -81,13 +81,18 @@ export const moveOperationToStep = (
   return replaceItem(operation, operation, { ...state, ...change, changedAt: now })
 }
 
-/** Commits the changes of a step. Returns `STEP_AGAIN` if an item has changed meanwhile, so that the step is repeated. */
+/**
+ * Commits a change of the operation's state together with other changes. Returns `STEP_AGAIN` if an item has changed meanwhile, so
+ * that the step is repeated.
+ */
 export async function commitOperationStep(
   { ports }: OperationRun,
-  changes: readonly Change[],
-  { cluster }: OperationSnapshot,
+  snapshot: OperationSnapshot,
+  change: Partial<OperationState>,
+  others: readonly Change[] = [],
 ): Promise<OperationStepResult> {
-  return (await ports.store.commit(changes, cluster)) === 'done' ? STEP_DONE : STEP_AGAIN
+  const changes = [moveOperationToStep(snapshot, ports.clock.now(), change), ...others]
+  return (await ports.store.commit(changes, snapshot.cluster)) === 'done' ? STEP_DONE : STEP_AGAIN
 }
 
 /** Returns the record after an operation has succeeded. */
@@ -126,9 +131,5 @@ async function endWith(
   // an activation token that was not used is deleted
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
   const input = operation.data.activation ? { activation } : {}
-  return commitOperationStep(
-    run,
-    [moveOperationToStep(snapshot, run.ports.clock.now(), { ...input, ...change }), ...free],
-    snapshot,
-  )
+  return commitOperationStep(run, snapshot, { ...input, ...change }, free)
 }

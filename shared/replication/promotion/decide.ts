@@ -78,14 +78,27 @@ export const isBehindPrimary = (primary: PrimaryFacts): boolean =>
 
 interface Check {
   readonly name: string
+  readonly kind: CheckKind
+  /** returns the obstacle as text; false or undefined: none */
+  readonly finds: (facts: PromotionFacts) => string | false | undefined
+}
+
+interface CheckKind {
   readonly code: 'invalid_request' | 'busy'
   /** whether `force` overrides it */
   readonly overridden: boolean
-  /** returns the obstacle as text; undefined: none */
-  readonly finds: (facts: PromotionFacts) => string | undefined
   /** seconds after which the obstacle may be gone; absent: repeating the request alone does not help */
   readonly retryAfter?: number | ((facts: PromotionFacts) => number)
 }
+
+/** An obstacle that nothing overrides, and one that `force` overrides. */
+const FINAL = { code: 'invalid_request', overridden: false } as const
+const UNKNOWN = { code: 'invalid_request', overridden: true } as const
+const passing = (retryAfter: CheckKind['retryAfter'] & {}): CheckKind => ({
+  code: 'busy',
+  overridden: true,
+  retryAfter,
+})
 
 /**
  * Seconds after which an obstacle may be gone: `soon` by following, `work` after longer work, `mended` after a repair by
@@ -124,54 +137,42 @@ export const findKeyringFault = ({ opened, failed }: PromotionFacts['keyring']):
 const checks: readonly Check[] = [
   {
     name: 'restored-copy',
-    code: 'invalid_request',
-    overridden: false,
+    kind: FINAL,
     // two primaries with one id would give their epochs equal names, so nobody could tell their journals apart
     finds: ({ copied }) =>
-      copied
-        ? 'this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has'
-        : undefined,
+      copied &&
+      'this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has',
   },
   {
     name: 'first-sync',
-    code: 'invalid_request',
-    overridden: false,
+    kind: FINAL,
     finds: ({ head }) =>
-      head && head.lineage.length > 0
-        ? undefined
-        : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable',
+      !head?.lineage.length &&
+      'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable',
   },
   {
     name: 'keyring',
-    code: 'busy',
-    overridden: false,
+    kind: { ...passing(RETRY_SECONDS.mended), overridden: false },
     finds: ({ keyring }) => findKeyringFault(keyring),
-    retryAfter: RETRY_SECONDS.mended,
   },
   {
     name: 'keyring-terms',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.mended),
     finds: ({ keyring: { opened, failed } }) =>
-      opened > 0 && failed.length > 0
-        ? `the keyring cannot decrypt some fields: ${failed.slice(0, 5).join(', ')}`
-        : undefined,
-    retryAfter: RETRY_SECONDS.mended,
+      opened > 0 &&
+      failed.length > 0 &&
+      `the keyring cannot decrypt some fields: ${failed.slice(0, 5).join(', ')}`,
   },
   {
     name: 'newest-term',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.soon),
     finds: ({ keyring: { missing } }) =>
-      missing === undefined
-        ? undefined
-        : `this cluster does not have the term ${missing}, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again`,
-    retryAfter: RETRY_SECONDS.soon,
+      missing !== undefined &&
+      `this cluster does not have the term ${missing}, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again`,
   },
   {
     name: 'sync',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.work),
     finds: ({ head }) => {
       if (head?.mode === 'syncing') return 'a sync is running (merkle-sync)'
       if (head?.mode === 'draining') return 'a sync is about to begin (merkle-diff)'
@@ -179,68 +180,50 @@ const checks: readonly Check[] = [
         ? `items that a sync has fetched are consistent only from position ${head.replayUntil} on, and this cluster is at ${head.last}`
         : undefined
     },
-    retryAfter: RETRY_SECONDS.work,
   },
   {
     name: 'corrupted',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.mended),
     finds: ({ corrupted }) =>
-      corrupted
-        ? 'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that'
-        : undefined,
-    retryAfter: RETRY_SECONDS.mended,
+      corrupted &&
+      'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that',
   },
   {
     name: 'reindex',
-    code: 'busy',
-    overridden: true,
-    finds: ({ reindexing }) => (reindexing ? 'a reindex is running' : undefined),
-    retryAfter: RETRY_SECONDS.work,
+    kind: passing(RETRY_SECONDS.work),
+    finds: ({ reindexing }) => reindexing && 'a reindex is running',
   },
   {
     name: 'stuck',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.mended),
     finds: ({ stuck }) =>
-      stuck === undefined
-        ? undefined
-        : `received journal entries cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
-    retryAfter: RETRY_SECONDS.mended,
+      stuck !== undefined &&
+      `received journal entries cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
   },
   {
     name: 'no-primary',
-    code: 'invalid_request',
-    overridden: true,
+    kind: UNKNOWN,
     finds: ({ primary }) =>
-      primary.state === 'none'
-        ? 'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
-        : undefined,
+      primary.state === 'none' &&
+      'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one',
   },
   {
     name: 'not-following',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.soon),
     finds: ({ primary, head }) =>
-      primary.state !== 'none' && head?.mode === 'closed'
-        ? 'this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one'
-        : undefined,
-    retryAfter: RETRY_SECONDS.soon,
+      primary.state !== 'none' &&
+      head?.mode === 'closed' &&
+      'this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one',
   },
   {
     name: 'refused',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.mended),
     finds: ({ primary }) =>
-      primary.state === 'refuses'
-        ? `the primary answers, and refuses this cluster: ${primary.text}`
-        : undefined,
-    retryAfter: RETRY_SECONDS.mended,
+      primary.state === 'refuses' && `the primary answers, and refuses this cluster: ${primary.text}`,
   },
   {
     name: 'silent',
-    code: 'busy',
-    overridden: true,
+    kind: passing(secondsUntilLost),
     finds: ({ primary, now }) => {
       if (primary.state !== 'silent' || isLost(primary)) return undefined
       if (primary.unsignedAnswer !== undefined)
@@ -249,21 +232,19 @@ const checks: readonly Check[] = [
         ? 'the primary does not answer, and has never answered'
         : `the primary does not answer; it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
     },
-    retryAfter: secondsUntilLost,
   },
   {
     name: 'lag',
-    code: 'busy',
-    overridden: true,
+    kind: passing(RETRY_SECONDS.soon),
     finds: ({ primary }) => {
       if (primary.state !== 'answers') return undefined
       if (primary.lag === 'diverged')
         return 'the journals of this cluster and of the primary have diverged (merkle-diff)'
-      return isBehindPrimary(primary)
-        ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
-        : undefined
+      return (
+        isBehindPrimary(primary) &&
+        `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
+      )
     },
-    retryAfter: RETRY_SECONDS.soon,
   },
 ]
 
@@ -307,11 +288,8 @@ function warningsOf(facts: PromotionFacts): string[] {
 }
 
 /** The result of one check. */
-export interface PromotionCheckResult {
+export interface PromotionCheckResult extends Omit<CheckKind, 'retryAfter'> {
   readonly name: string
-  readonly code: 'invalid_request' | 'busy'
-  /** whether `force` overrides it */
-  readonly overridden: boolean
   /** the obstacle; absent: the check passes */
   readonly text?: string
   /** seconds after which the obstacle may be gone; absent: never by itself */
@@ -322,11 +300,11 @@ type Obstacle = PromotionCheckResult & { readonly text: string }
 
 /** Runs all checks of a promotion, in their order. */
 export const runPromotionChecks = (facts: PromotionFacts): PromotionCheckResult[] =>
-  checks.map(({ name, code, overridden, finds, retryAfter }) => {
+  checks.map(({ name, kind: { retryAfter, ...kind }, finds }) => {
     const text = finds(facts)
-    if (text === undefined) return { name, code, overridden }
+    if (typeof text !== 'string') return { name, ...kind }
     const seconds = typeof retryAfter === 'function' ? retryAfter(facts) : retryAfter
-    return defined({ name, code, overridden, text, retryAfter: seconds })
+    return defined({ name, ...kind, text, retryAfter: seconds })
   })
 
 /** Reports whether the promotion must ask the primary to hand over. During a sync it does not. */

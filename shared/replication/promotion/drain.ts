@@ -8,13 +8,7 @@ import {
   OperationFailed,
   primaryReplacedError,
 } from '../operation/faults.ts'
-import {
-  commitOperationStep,
-  type OperationRun,
-  type OperationStep,
-  STEP_AGAIN,
-  STEP_DONE,
-} from '../operation/run.ts'
+import { type OperationRun, type OperationStep, STEP_AGAIN, STEP_DONE } from '../operation/run.ts'
 import { followJournalOrPause } from '../secondary/follow.ts'
 import { createFollower, type Follower } from '../secondary/follower.ts'
 import { prepareHeadForTakeOver } from './ready-head.ts'
@@ -47,11 +41,7 @@ export const drainJournal: OperationStep = async (run, id) => {
   const snapshot = await readPromotionAtStep(run, id, 'drain')
   if (!snapshot) return STEP_DONE
   const warnings = [...snapshot.promotion.warnings, ...ready.warnings]
-  return commitOperationStep(
-    run,
-    [movePromotionToStep(snapshot, ports.clock.now(), 'claim', { warnings }, { position })],
-    snapshot,
-  )
+  return movePromotionToStep(run, snapshot, 'claim', { warnings }, { position })
 }
 
 /** @throws OperationFailed if the rest does not arrive */

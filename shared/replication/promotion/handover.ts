@@ -2,13 +2,7 @@ import { epochAt } from '../../journal/position.ts'
 import { type HandedOverEpoch, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 import { handoverRefusedError, handoverUnansweredError, primaryReplacedError } from '../operation/faults.ts'
-import {
-  commitOperationStep,
-  type OperationRun,
-  type OperationStep,
-  STEP_AGAIN,
-  STEP_DONE,
-} from '../operation/run.ts'
+import { type OperationRun, type OperationStep, STEP_AGAIN, STEP_DONE } from '../operation/run.ts'
 import { createFollower, type Follower, sendHeartbeat } from '../secondary/follower.ts'
 import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
@@ -35,14 +29,9 @@ export const requestPlannedHandover: OperationStep = async (run, id) => {
   if (!before) return STEP_DONE
   const { clock } = run.ports
   const { requestsHandover, handoverRequestedAt, force } = before.promotion
-  if (!requestsHandover)
-    return commitOperationStep(run, [movePromotionToStep(before, clock.now(), 'drain', {})], before)
+  if (!requestsHandover) return movePromotionToStep(run, before, 'drain', {})
   if (handoverRequestedAt === undefined) {
-    await commitOperationStep(
-      run,
-      [movePromotionToStep(before, clock.now(), 'handover', { handoverRequestedAt: clock.now() })],
-      before,
-    )
+    await movePromotionToStep(run, before, 'handover', { handoverRequestedAt: clock.now() })
     return STEP_AGAIN
   }
   const { ask, wait } = force ? HANDOVER_TIMEOUT_MS.forced : HANDOVER_TIMEOUT_MS.graceful
@@ -65,7 +54,7 @@ export const requestPlannedHandover: OperationStep = async (run, id) => {
     return force ? skipHandover(run, snapshot, asked.fault) : failHandover(run, snapshot, asked.fault)
   const { epoch, end: closed } = asked.value
   const end = { epoch, seq: closed.seq, closedEpoch: closed.epoch }
-  return commitOperationStep(run, [movePromotionToStep(snapshot, clock.now(), 'drain', { end })], snapshot)
+  return movePromotionToStep(run, snapshot, 'drain', { end })
 }
 
 /** @param until epoch milliseconds: deadline of the call */
@@ -105,11 +94,7 @@ async function requestHandover(follower: Follower): Promise<HandoverResult> {
 function skipHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
   const why = fault.kind === 'silent' ? 'fell silent' : `refused: ${fault.text}`
   const warnings = [...snapshot.promotion.warnings, `nothing was handed over: the primary ${why}`]
-  return commitOperationStep(
-    run,
-    [movePromotionToStep(snapshot, run.ports.clock.now(), 'drain', { warnings })],
-    snapshot,
-  )
+  return movePromotionToStep(run, snapshot, 'drain', { warnings })
 }
 
 async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
@@ -118,12 +103,7 @@ async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, faul
   if (fault.another) throw primaryReplacedError(fault.text)
   // the primary refused, so it has ended no epoch for this cluster
   const { handoverRequestedAt: _, ...promotion } = snapshot.promotion
-  const now = run.ports.clock.now()
-  const noted = await commitOperationStep(
-    run,
-    [movePromotionToStep({ ...snapshot, promotion }, now, 'handover', {})],
-    snapshot,
-  )
+  const noted = await movePromotionToStep(run, { ...snapshot, promotion }, 'handover', {})
   if (noted === STEP_AGAIN) return STEP_AGAIN
   throw handoverRefusedError(fault.text)
 }

@@ -8,7 +8,6 @@ import { type Change, putItem, removeItem, replaceItem } from '../../storage/cha
 import { key } from '../../storage/kinds.ts'
 import {
   commitOperationStep,
-  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationStep,
@@ -40,11 +39,7 @@ export const openOwnEpoch: OperationStep = async (run, id) => {
       await journal.putEntry(createNoopEntry({ epoch: takenOver.epoch, seq: position.seq }, clock.now()))
   }
   const signer = await addOwnSigner(run, snapshot)
-  return commitOperationStep(
-    run,
-    [...signer, movePromotionToStep(snapshot, clock.now(), 'serve', {})],
-    snapshot,
-  )
+  return movePromotionToStep(run, snapshot, 'serve', {}, {}, signer)
 }
 
 /**
@@ -94,18 +89,13 @@ async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Pro
     { force, ...takenOver, handedOver: end !== undefined },
     ports,
   )
-  const ended = await commitOperationStep(
-    run,
-    [
-      moveOperationToStep(snapshot, at, { status: 'done', step: '' }),
-      replaceItem(record, record, withoutOperation(record.data)),
-      putItem(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
-      // the puller's lease is deleted, because its last run does not release it and the next one would wait for its end
-      ...[key('contact'), key('puller'), key('pending-key')].map(removeItem),
-      revokeOperationToken(),
-    ],
-    snapshot,
-  )
+  const ended = await commitOperationStep(run, snapshot, { status: 'done', step: '' }, [
+    replaceItem(record, record, withoutOperation(record.data)),
+    putItem(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
+    // the puller's lease is deleted, because its last run does not release it and the next one would wait for its end
+    ...[key('contact'), key('puller'), key('pending-key')].map(removeItem),
+    revokeOperationToken(),
+  ])
   // notify the other clusters now, not within the next minute
   if (ended === STEP_DONE) await ports.puller.wake().catch(() => undefined)
   return ended
@@ -130,16 +120,9 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
     : { fault }
   const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
   if (asked) run.ports.log.error('handed over, not taken over', { operation: id, why: fault.text })
-  return commitOperationStep(
-    run,
-    [
-      moveOperationToStep(snapshot, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
-      ...(record.data.operation === id
-        ? [replaceItem(record, record, withFailedOperation(record.data, id))]
-        : []),
-    ],
-    snapshot,
-  )
+  const ended =
+    record.data.operation === id ? [replaceItem(record, record, withFailedOperation(record.data, id))] : []
+  return commitOperationStep(run, snapshot, { status: 'failed', promotion: state, ...over }, ended)
 }
 
 const describeWaysOut = ({ end }: PromotionSnapshot['promotion']): string =>

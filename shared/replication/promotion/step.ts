@@ -2,9 +2,10 @@ import type { OperationState, PromotionState } from '../../model/operation.ts'
 import type { Change } from '../../storage/changes.ts'
 import { roleChangeRunningError } from '../operation/faults.ts'
 import {
-  moveOperationToStep,
+  commitOperationStep,
   type OperationRun,
   type OperationSnapshot,
+  type OperationStepResult,
   readOperation,
 } from '../operation/run.ts'
 
@@ -35,12 +36,18 @@ export const promotionSteps = ['verify', 'handover', 'drain', 'claim', 'open', '
 
 export type PromotionStep = (typeof promotionSteps)[number]
 
-/** Returns the change that moves the promotion to a step, with new values of its own state. */
+/** Moves the promotion to a step, with new values of its own state, and commits that with other changes. */
 export const movePromotionToStep = (
+  run: OperationRun,
   snapshot: PromotionSnapshot,
-  now: number,
   step: PromotionStep,
   change: Partial<PromotionState>,
   rest: Partial<OperationState> = {},
-): Change =>
-  moveOperationToStep(snapshot, now, { step, promotion: { ...snapshot.promotion, ...change }, ...rest })
+  others: readonly Change[] = [],
+): Promise<OperationStepResult> =>
+  commitOperationStep(
+    run,
+    snapshot,
+    { step, promotion: { ...snapshot.promotion, ...change }, ...rest },
+    others,
+  )

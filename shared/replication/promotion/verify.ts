@@ -4,13 +4,7 @@ import { wakePuller } from '../../journal/wake.ts'
 import { ok, PENDING_RESULT } from '../../values/result.ts'
 import { pollWhilePending } from '../../values/retrying.ts'
 import { promotionRefusedError } from '../operation/faults.ts'
-import {
-  commitOperationStep,
-  type OperationRun,
-  type OperationStep,
-  STEP_AGAIN,
-  STEP_DONE,
-} from '../operation/run.ts'
+import { type OperationRun, type OperationStep, STEP_AGAIN, STEP_DONE } from '../operation/run.ts'
 import { decidePromotion, isBehindPrimary, type PromotionFacts, shouldRequestHandover } from './decide.ts'
 import { gatherPromotionFacts } from './facts.ts'
 import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
@@ -75,15 +69,11 @@ export const verifyPromotion: OperationStep = async (run, id) => {
   if (refused) throw promotionRefusedError(refused)
   if (!force && facts.primary.state === 'silent' && isClockMoved(clock.now() - began, patience))
     return STEP_AGAIN
-  const { head, now } = facts
+  const { head } = facts
   const asks = shouldRequestHandover(facts)
   const position = head ? positionText(lastPosition(head)) : ''
   // the call takes seconds, and commits need a fresh cluster record
   const snapshot = await readPromotionAtStep(run, id, 'verify')
   if (!snapshot) return STEP_DONE
-  return commitOperationStep(
-    run,
-    [movePromotionToStep(snapshot, now, 'handover', { requestsHandover: asks, warnings }, { position })],
-    snapshot,
-  )
+  return movePromotionToStep(run, snapshot, 'handover', { requestsHandover: asks, warnings }, { position })
 }

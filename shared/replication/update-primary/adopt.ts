@@ -11,7 +11,6 @@ import {
   commitOperationStep,
   endOperation,
   failOperation,
-  moveOperationToStep,
   type OperationEnd,
   type OperationRun,
   type OperationSnapshot,
@@ -30,10 +29,9 @@ export const adoptNewPrimary: OperationStep = async (run, id) => {
   const snapshot = await readOperation(run, id)
   const { record, operation } = snapshot
   if (isPrimaryAdopted(record.data, id) || operation.data.status !== 'running') return STEP_DONE
-  const after = operation.data.name === 'disable' ? 'leave' : 'finish'
-  const step = moveOperationToStep(snapshot, run.ports.clock.now(), { step: after })
+  const step = operation.data.name === 'disable' ? 'leave' : 'finish'
   const changes = await changesTo(run, snapshot, id)
-  return commitOperationStep(run, [step, ...changes, removeItem(key('contact'))], snapshot)
+  return commitOperationStep(run, snapshot, { step }, [...changes, removeItem(key('contact'))])
 }
 
 async function changesTo(

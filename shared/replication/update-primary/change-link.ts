@@ -5,7 +5,6 @@ import { pauseBeforeRetry } from '../apply/window.ts'
 import { noLongerSecondaryError } from '../operation/faults.ts'
 import {
   commitOperationStep,
-  moveOperationToStep,
   type OperationRun,
   type OperationStep,
   readOperation,
@@ -33,11 +32,7 @@ export const changePrimaryLink: OperationStep = async (run, id) => {
     return STEP_AGAIN
   }
   const snapshot = await readOperation(run, id)
-  return commitOperationStep(
-    run,
-    [moveOperationToStep(snapshot, ports.clock.now(), { step: 'adopt' })],
-    snapshot,
-  )
+  return commitOperationStep(run, snapshot, { step: 'adopt' })
 }
 
 /** Stores the new link in the head, which is no longer `applying` then. */

@@ -10,7 +10,6 @@ import { redeemActivationToken } from '../activation/handshake.ts'
 import { noPrimaryFoundError } from '../operation/faults.ts'
 import {
   commitOperationStep,
-  moveOperationToStep,
   type OperationRun,
   type OperationStep,
   type OperationStepResult,
@@ -35,12 +34,7 @@ export const findPrimary: OperationStep = async (run, id) => {
   if (isPrimaryAdopted(record.data, id) || operation.data.status !== 'running') return STEP_DONE
   const { form, addresses, foundAddresses } = operation.data.primaryUpdate ?? { form: 'clear', addresses: [] }
   if (form === 'token') return redeemActivationToken(run, id, 'drain', record.data.set)
-  if (form === 'clear')
-    return commitOperationStep(
-      run,
-      [moveOperationToStep(snapshot, run.ports.clock.now(), { step: 'drain' })],
-      snapshot,
-    )
+  if (form === 'clear') return commitOperationStep(run, snapshot, { step: 'drain' })
   if (foundAddresses) return STEP_DONE
   return findAtAddresses(run, id, addresses)
 }
@@ -68,7 +62,7 @@ async function findAtAddresses(
     if (!primaryUpdate || status !== 'running') return STEP_DONE
     const found = [...new Set([address, ...answer.addresses])]
     const next = { step: 'drain', primaryUpdate: { ...primaryUpdate, foundAddresses: found } }
-    return commitOperationStep(run, [moveOperationToStep(snapshot, run.ports.clock.now(), next)], snapshot)
+    return commitOperationStep(run, snapshot, next)
   }
   throw noPrimaryFoundError(failures)
 }
