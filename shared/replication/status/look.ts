@@ -6,7 +6,7 @@ import type { KnownTermHolders } from '../../link/admin/holders.ts'
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type FaultyPart, faultyParts, type RecentFault } from '../../model/fault.ts'
-import { type FenceRecord, newestEntryTime, type PrimaryContact, type Secondary } from '../../model/link.ts'
+import { type FenceRecord, newestEntryTime, type PrimaryContact } from '../../model/link.ts'
 import type { ReindexProgress } from '../../model/reindex.ts'
 import type { DivergingKeys, PullerState, ReadinessTest } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -21,7 +21,7 @@ import {
 import { describeReadinessBasis } from '../readiness/basis.ts'
 import { divergingKeysOf, isDivergingKeyGivenUp, shortKeyName } from '../secondary/diverging.ts'
 import { showTermHolders } from './shown-terms.ts'
-import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
+import type { JournalFacts, OperationFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** Reads the items for status and the journal head together with the request's first read. */
 export const prepareDrStatus = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
@@ -79,7 +79,11 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
     record: withUsable(record, rules),
     now,
     faults,
-    secondaries: (shown?.secondaries ?? []).map(one => secondaryFacts(one, rules)),
+    secondaries: (shown?.secondaries ?? []).map(one => ({
+      ...one,
+      address: normaliseMemberAddress(one.address, rules) ?? '',
+      apiAddress: normaliseMemberAddress(one.apiAddress, rules) ?? '',
+    })),
     fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
       terms: shown?.terms,
@@ -152,16 +156,8 @@ async function readOperationFacts(
   if (!place) return undefined
   const item = fetched.has(place) ? fetched.get(place) : (await ports.store.read([place]))[0]
   if (!item) return undefined
-  const { name, step, startedAt, changedAt, waitsUntil, fault } = item.data
-  return {
-    id: item.sk,
-    name,
-    step,
-    startedAt,
-    changedAt,
-    isRunning: record.operation !== undefined,
-    ...defined({ waitsUntil, error: fault?.text }),
-  }
+  const isRunning = record.operation !== undefined
+  return { ...item.data, id: item.sk, isRunning, ...defined({ error: item.data.fault?.text }) }
 }
 
 /**
@@ -195,10 +191,7 @@ function journalFacts(
   if (!head) return undefined
   const synced = puller?.synced ?? 0
   return {
-    doing: head.mode,
-    position: head.last,
-    frontier: head.applied,
-    epoch: head.epoch,
+    ...head,
     ...toRootFacts(roots),
     ...(head.mode === 'syncing' && puller?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
@@ -272,19 +265,8 @@ const withUsable = ({ link, ...record }: ClusterRecord, rules: AddressRules): Cl
   }),
 })
 
-const secondaryFacts = (
-  { id, expires, address, apiAddress, heartbeat }: Secondary,
-  rules: AddressRules,
-): SecondaryFacts => ({
-  id,
-  expires,
-  address: normaliseMemberAddress(address, rules) ?? '',
-  apiAddress: normaliseMemberAddress(apiAddress, rules) ?? '',
-  ...defined({ contact: heartbeat }),
-})
-
 const contactFacts = (
-  { failedCall, ...contact }: PrimaryContact,
+  contact: PrimaryContact,
   head: JournalAndTreeView['head'],
   rules: AddressRules,
 ): StatusFacts['contact'] => {
@@ -295,7 +277,6 @@ const contactFacts = (
     addresses: normaliseMemberAddresses(contact.addresses, rules),
     ...(contact.apiAddress && { apiAddress: normaliseMemberAddress(contact.apiAddress, rules) ?? '' }),
     ...(canaryAt === 0 ? {} : { canaryAt }),
-    ...(failedCall ? { refused: { at: failedCall.at, text: failedCall.text } } : {}),
   }
 }
 

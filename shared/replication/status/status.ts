@@ -1,10 +1,13 @@
+import type { JournalHead } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
 import { type ClusterRecord, linkToPrimaryOf } from '../../model/cluster.ts'
 import type { FaultyPart, RecentFault } from '../../model/fault.ts'
-import type { FenceOutcome } from '../../model/link.ts'
+import type { FenceOutcome, PrimaryContact, Secondary } from '../../model/link.ts'
+import type { OperationState } from '../../model/operation.ts'
 import type { ReadinessTest } from '../../model/secondary.ts'
 import type { DrStatus, PrimaryStatus, SecondaryStatus, UnderWayFields } from '../../set/schema.ts'
 import { bounds } from '../../values/bounds.ts'
+import { defined } from '../../values/defined.ts'
 import { formatTime } from '../../values/time.ts'
 import type { HiddenTermNotes, ShownTerm } from './shown-terms.ts'
 
@@ -35,35 +38,25 @@ export interface StatusFacts {
   now: number
 }
 
-/** A change of the cluster's role. Times are epoch milliseconds. */
-export interface OperationFacts {
+/**
+ * A change of the cluster's role. `step`: the next step, or the one that failed. `error`: why it failed, or the fault of a
+ * step that is repeated.
+ */
+export interface OperationFacts
+  extends Pick<OperationState, 'name' | 'step' | 'startedAt' | 'changedAt' | 'waitsUntil'> {
   id: string
-  name: string
-  /** the next step, or the one that failed */
-  step: string
-  startedAt: number
-  changedAt: number
   isRunning: boolean
-  waitsUntil?: number
-  /** why it failed, or the fault of a step that is repeated */
   error?: string
 }
 
-export interface JournalFacts {
-  /** mode of the head; only a serving primary has `writing` */
-  doing: 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
-  /** highest allocated position, or highest received one */
-  position: number
-  /** position up to which there is no gap, so that secondaries can fetch everything */
-  frontier: number
+/** The head of the journal; only a serving primary has the mode `writing`. And the state of the tree. */
+export interface JournalFacts extends Pick<JournalHead, 'mode' | 'last' | 'applied' | 'epoch'> {
   /** root of the tree of all items, hex; empty: not built yet */
   root: string
   /** position of the root; absent: there is no root */
   rootPosition?: number
   /** epoch milliseconds at which the root was computed; absent: no root, or an earlier version computed it */
   rootComputedAt?: number
-  /** epoch of the last position; empty: there is none */
-  epoch: string
   /** number of items that a sync has fetched, and the total */
   sync?: { done: number; total: number }
   /** progress of building the tree: items that existed at the beginning, or pages in a reindex */
@@ -80,41 +73,16 @@ export interface JournalFacts {
 }
 
 /** The answer of a cluster of the set to this primary's fence. */
-export interface ShownFence extends Pick<FenceOutcome, 'result' | 'text' | 'at'> {
-  address: string
-}
+export type ShownFence = Pick<FenceOutcome, 'result' | 'text' | 'at'> & { address: string }
 
-/** A secondary as its primary knows it. */
-export interface SecondaryFacts {
-  id: string
-  /** epoch milliseconds until which its token may be used */
-  expires: number
-  /** its address for the link; empty: it has never connected */
-  address: string
-  /** its address for clients */
-  apiAddress: string
-  contact?: ShownContact | undefined
-}
+/** A secondary as its primary knows it. `heartbeat`: the last one; absent: it has never connected. */
+export type SecondaryFacts = Pick<Secondary, 'id' | 'expires' | 'address' | 'apiAddress' | 'heartbeat'>
 
-/** The last answered heartbeat. Times are epoch milliseconds by this cluster's clock, except `canaryAt`. */
-export interface ShownContact {
-  at: number
-  /** milliseconds from request to answer */
-  roundTripMs: number
-  /** milliseconds by which the other clock is ahead, with an error of up to `roundTripMs` */
-  skewMs: number
-  /** time of the newest canary that has arrived, by the primary's clock; absent: none yet */
-  canaryAt?: number
-  /** when this connection began */
-  connectedSince?: number
-  /** addresses of the primary, as it reported them */
-  addresses?: readonly string[]
-  /** of a primary: its highest allocated position, and its address for clients */
-  seq?: number
-  apiAddress?: string
-  /** time and text of the last call if it failed */
-  refused?: { at: number; text: string }
-}
+/** The last answered heartbeat, from or to another cluster. `canaryAt`: absent if no canary has arrived. */
+export type ShownContact = Pick<PrimaryContact, 'at' | 'roundTripMs' | 'skewMs'> &
+  Partial<
+    Pick<PrimaryContact, 'canaryAt' | 'connectedSince' | 'addresses' | 'seq' | 'apiAddress' | 'failedCall'>
+  >
 
 /** Unix seconds that mean "never" for a check of the tree. */
 const NEVER_CHECKED = '-62135596800'
@@ -124,7 +92,7 @@ const NEVER_REINDEXED = '0'
 const ROOT_DIGITS = 40
 
 const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
-  contact !== undefined && !contact.refused && now - contact.at < bounds.PEER_LOST_MS
+  contact !== undefined && !contact.failedCall && now - contact.at < bounds.PEER_LOST_MS
 
 /**
  * Returns the `data` of GET sys/replication/dr/status. It is public, so it contains no secret.
@@ -180,7 +148,7 @@ const shownOperation = (
 
 /** Returns the later one of both errors. */
 function lastError(contact: ShownContact | undefined, failed?: OperationFacts): UnderWayFields {
-  const { at = 0, text = '' } = contact?.refused ?? {}
+  const { at = 0, text = '' } = contact?.failedCall ?? {}
   if (failed && failed.changedAt >= at) {
     const { id, name, step, changedAt, error = '' } = failed
     return { last_error: { text: error, time: secondsOf(changedAt), operation: { id, name, step } } }
@@ -198,7 +166,7 @@ const generationOf = ({ epoch = '' }: Partial<Pick<JournalFacts, 'epoch'>> = {})
 /** Returns the progress of the tree. A tree without a root is in the stage of computing its hashes. */
 function buildingOf(journal: JournalFacts | undefined): JournalFacts['building'] {
   if (!journal || journal.building) return journal?.building
-  const isLooked = journal.doing === 'writing' || journal.doing === 'applying'
+  const isLooked = journal.mode === 'writing' || journal.mode === 'applying'
   return isLooked && journal.root === '' ? { stage: 'commit', done: 0, total: 0 } : undefined
 }
 
@@ -222,15 +190,14 @@ const common = ({ set }: ClusterRecord, journal: JournalFacts | undefined) => ({
 })
 
 const shownBuilding = (building: JournalFacts['building']) =>
-  building
-    ? {
-        reindex_in_progress: true,
-        reindex_stage: building.stage,
-        ...(building.stage === 'building'
-          ? { reindex_building_progress: building.done, reindex_building_total: building.total }
-          : {}),
-      }
-    : {}
+  building && {
+    reindex_in_progress: true,
+    reindex_stage: building.stage,
+    ...(building.stage === 'building' && {
+      reindex_building_progress: building.done,
+      reindex_building_total: building.total,
+    }),
+  }
 
 const primaryStatus = (
   record: ClusterRecord,
@@ -238,28 +205,26 @@ const primaryStatus = (
 ): PrimaryStatus => ({
   mode: 'primary',
   ...common(record, journal),
-  state: journal?.doing === 'writing' ? 'running' : 'idle',
+  state: journal?.mode === 'writing' ? 'running' : 'idle',
   primary_cluster_addr: record.clusterAddr ?? '',
   known_secondaries: secondaries.map(({ id }) => id),
-  last_wal: journal?.position ?? 0,
-  last_dr_wal: journal?.frontier ?? 0,
+  last_wal: journal?.last ?? 0,
+  last_dr_wal: journal?.applied ?? 0,
   secondaries: secondaries.map(one => secondaryPeer(one, now)),
-  ...(terms.length > 0 ? { terms } : {}),
-  ...(notShown && Object.values(notShown).some(count => count > 0) ? { not_shown: notShown } : {}),
-  ...(fences.length > 0
-    ? {
-        fences: fences.map(({ address, at, result, text }) => ({
-          cluster_address: address,
-          result,
-          text,
-          since: secondsOf(at),
-        })),
-      }
-    : {}),
+  ...(terms.length > 0 && { terms }),
+  ...(notShown && Object.values(notShown).some(count => count > 0) && { not_shown: notShown }),
+  ...(fences.length > 0 && { fences: fences.map(shownFence) }),
+})
+
+const shownFence = ({ address, at, result, text }: ShownFence) => ({
+  cluster_address: address,
+  result,
+  text,
+  since: secondsOf(at),
 })
 
 const secondaryPeer = (
-  { id, address, apiAddress, contact, expires }: SecondaryFacts,
+  { id, address, apiAddress, heartbeat: contact, expires }: SecondaryFacts,
   now: number,
 ): PrimaryStatus['secondaries'][number] => ({
   node_id: id,
@@ -286,20 +251,16 @@ const peerOf = (
   api_address: apiAddress,
   cluster_address: address,
   connection_status: isHeard(contact, now) ? 'connected' : 'disconnected',
-  ...(contact
-    ? {
-        last_heartbeat: secondsOf(contact.at),
-        last_heartbeat_duration_ms: String(contact.roundTripMs),
-        clock_skew_ms: String(contact.skewMs),
-        ...(contact.canaryAt === undefined
-          ? {}
-          : { replication_primary_canary_age_ms: String(canaryAge(contact.canaryAt, now)) }),
-      }
-    : {}),
+  ...(contact && {
+    last_heartbeat: secondsOf(contact.at),
+    last_heartbeat_duration_ms: String(contact.roundTripMs),
+    clock_skew_ms: String(contact.skewMs),
+    // 0 if the clocks disagree
+    ...(contact.canaryAt !== undefined && {
+      replication_primary_canary_age_ms: String(Math.max(0, now - contact.canaryAt)),
+    }),
+  }),
 })
-
-/** Returns the milliseconds since the newest canary that has arrived; 0 if the clocks disagree. */
-const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
 
 const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondaryStatus => {
   const { journal, contact, activationError, readiness, now } = facts
@@ -307,6 +268,7 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondarySt
   const reported = contact?.addresses ?? []
   const known = link ? (reported.length > 0 ? reported : link.primaryAddrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
+  const { sync } = journal ?? {}
   return {
     mode: record.mode === 'bootstrapping' ? 'bootstrapping' : 'secondary',
     ...common(record, journal),
@@ -316,7 +278,7 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondarySt
     secondary_id: link?.secondaryId ?? '',
     primary_cluster_addr: link?.primaryAddr ?? '',
     known_primary_cluster_addrs: known,
-    last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
+    last_remote_wal: link ? (journal?.applied ?? 0) : 0,
     last_start: link && contact?.connectedSince !== undefined ? secondsOf(contact.connectedSince) : '',
     primaries: link
       ? [
@@ -326,12 +288,12 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondarySt
           },
         ]
       : [],
-    ...(activationError === undefined ? {} : { activation_error: activationError }),
-    ...(readiness ? { readiness: shownReadiness(readiness) } : {}),
-    ...(journal?.diverging ? { diverging_items: journal.diverging } : {}),
-    ...(journal?.sync
-      ? { merkle_sync_progress: { sync_progress: journal.sync.done, sync_total_keys: journal.sync.total } }
-      : {}),
+    ...defined({
+      activation_error: activationError,
+      readiness: readiness && shownReadiness(readiness),
+      diverging_items: journal?.diverging,
+      merkle_sync_progress: sync && { sync_progress: sync.done, sync_total_keys: sync.total },
+    }),
   }
 }
 
@@ -349,7 +311,7 @@ const lastHeard = (contact: ShownContact | undefined, journal: JournalFacts | un
   contact?.seq === undefined
     ? {}
     : {
-        last_position: Math.max(contact.seq, journal?.position ?? 0),
+        last_position: Math.max(contact.seq, journal?.last ?? 0),
         last_position_time: secondsOf(contact.at),
       }
 
@@ -368,9 +330,9 @@ const secondsOf = (ms: number): string => formatTime(Math.floor(ms / 1000) * 100
 function stateOf({ record, journal, contact, operation, now }: StatusFacts): SecondaryStatus['state'] {
   if (record?.mode === 'bootstrapping') return 'merkle-diff'
   if (!record || !linkToPrimaryOf(record) || !journal) return 'idle'
-  const { doing, sync, isStuck } = journal
-  if (doing === 'syncing') return sync ? 'merkle-sync' : 'merkle-diff'
-  const isCompared = doing === 'closed' || (doing === 'draining' && !operation?.isRunning)
+  const { mode, sync, isStuck } = journal
+  if (mode === 'syncing') return sync ? 'merkle-sync' : 'merkle-diff'
+  const isCompared = mode === 'closed' || (mode === 'draining' && !operation?.isRunning)
   if (isCompared && (!contact || isHeard(contact, now))) return isStuck ? 'idle' : 'merkle-diff'
   return isHeard(contact, now) && !isStuck ? 'stream-wals' : 'idle'
 }

@@ -25,9 +25,9 @@ const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
 })
 const root = `${'0123456789'.repeat(6)}abcd`
 const journal = {
-  doing: 'writing',
-  position: 224,
-  frontier: 223,
+  mode: 'writing',
+  last: 224,
+  applied: 223,
   root,
   rootPosition: 201,
   rootComputedAt: NOW - 65_000,
@@ -40,6 +40,7 @@ const contact = {
   canaryAt: NOW - 697,
   connectedSince: NOW - 60_000,
 }
+const heartbeat = { ...contact, epoch: '000003.c1', seq: 223, state: 'stream-wals', format: 1 }
 const link = {
   secondaryId: 'us-west',
   primaryAddr: 'https://a.example',
@@ -125,14 +126,14 @@ describe('status of a primary', () => {
         expires: NOW,
         address: 'https://b.example',
         apiAddress: 'https://b.example',
-        contact: { ...contact, canaryAt: contact.at - 696 },
+        heartbeat: { ...heartbeat, canaryAt: heartbeat.at - 696 },
       },
       {
         id: 'lost',
         expires: NOW,
         address: 'https://c.example',
         apiAddress: 'https://c.example',
-        contact: { ...contact, at: NOW - 30_000 },
+        heartbeat: { ...heartbeat, at: NOW - 30_000 },
       },
       { id: 'new', expires: NOW + 1, address: '', apiAddress: '' },
       { id: 'late', expires: NOW, address: '', apiAddress: '' },
@@ -169,7 +170,7 @@ describe('status of a primary', () => {
   })
 
   test('is idle if its journal does not write', () => {
-    expect(shown({ record: record({}), journal: { ...journal, doing: 'closed' } })['state']).toBe('idle')
+    expect(shown({ record: record({}), journal: { ...journal, mode: 'closed' } })['state']).toBe('idle')
     expect(shown({ record: record({}) })).toMatchObject({ state: 'idle', last_wal: 0, merkle_root: '' })
   })
 
@@ -185,7 +186,7 @@ describe('status of a primary', () => {
       expires: 0,
       address: 'https://a',
       apiAddress: 'https://a',
-      contact: { ...contact, at, canaryAt: at - 900 },
+      heartbeat: { ...heartbeat, at, canaryAt: at - 900 },
     }
     expect(shown({ record: record({}), journal, secondaries: [one] })).toMatchObject({
       secondaries: [{ replication_primary_canary_age_ms: age }],
@@ -231,7 +232,7 @@ describe('status of a primary', () => {
 
 describe('status of a secondary', () => {
   const own = record({ mode: 'secondary', link })
-  const applying = { ...journal, doing: 'applying', position: 223 } as const
+  const applying = { ...journal, mode: 'applying', last: 223 } as const
 
   test('that streams shows its position, its primary and the clock skew', () => {
     expect(shown({ record: own, journal: applying, contact })).toEqual({
@@ -294,35 +295,35 @@ describe('status of a secondary', () => {
       ],
       [
         'compares trees',
-        { record: own, journal: { ...applying, doing: 'syncing' }, contact },
+        { record: own, journal: { ...applying, mode: 'syncing' }, contact },
         'merkle-diff',
         'ready',
         'connected',
       ],
       [
         'runs a sync',
-        { record: own, journal: { ...applying, doing: 'syncing', sync: { done: 1, total: 2 } }, contact },
+        { record: own, journal: { ...applying, mode: 'syncing', sync: { done: 1, total: 2 } }, contact },
         'merkle-sync',
         'ready',
         'connected',
       ],
       [
         'has a new primary',
-        { record: own, journal: { ...applying, doing: 'closed' } },
+        { record: own, journal: { ...applying, mode: 'closed' } },
         'merkle-diff',
         'connecting',
         'disconnected',
       ],
       [
         'compares its own former journal with its primary’s',
-        { record: own, journal: { ...applying, doing: 'closed' }, contact },
+        { record: own, journal: { ...applying, mode: 'closed' }, contact },
         'merkle-diff',
         'ready',
         'connected',
       ],
       [
         'stops an old link',
-        { record: own, journal: { ...applying, doing: 'draining' }, contact },
+        { record: own, journal: { ...applying, mode: 'draining' }, contact },
         'merkle-diff',
         'ready',
         'connected',
@@ -331,7 +332,7 @@ describe('status of a secondary', () => {
         'is about to be promoted',
         {
           record: own,
-          journal: { ...applying, doing: 'draining' },
+          journal: { ...applying, mode: 'draining' },
           contact,
           operation: {
             id: 'op',
@@ -348,7 +349,7 @@ describe('status of a secondary', () => {
       ],
       [
         'lost its primary before the comparison',
-        { record: own, journal: { ...applying, doing: 'closed' }, contact: { ...contact, at: NOW - 30_000 } },
+        { record: own, journal: { ...applying, mode: 'closed' }, contact: { ...contact, at: NOW - 30_000 } },
         'idle',
         'transient_failure',
         'disconnected',
@@ -369,7 +370,7 @@ describe('status of a secondary', () => {
 
   test('without a primary has empty fields, but none missing', () => {
     const { link: _, ...alone } = own
-    expect(shown({ record: alone, journal: { ...applying, doing: 'closed' }, contact })).toEqual({
+    expect(shown({ record: alone, journal: { ...applying, mode: 'closed' }, contact })).toEqual({
       mode: 'secondary',
       state: 'idle',
       connection_state: 'idle',
@@ -421,7 +422,7 @@ describe('status of a secondary', () => {
   })
 
   test('shows the progress of a sync', () => {
-    const syncing = { ...applying, doing: 'syncing', sync: { done: 3, total: 16 } } as const
+    const syncing = { ...applying, mode: 'syncing', sync: { done: 3, total: 16 } } as const
     expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({
       sync_progress: 3,
       sync_total_keys: 16,
@@ -442,7 +443,7 @@ describe('status of a secondary', () => {
 describe('the running operation and the last error', () => {
   const operation = {
     id: 'op-1',
-    name: 'activation',
+    name: 'activation' as const,
     step: 'wipe',
     isRunning: true,
     startedAt: NOW - 5000,
@@ -474,7 +475,10 @@ describe('the running operation and the last error', () => {
   test('a failed operation is the last error, until a later call to the primary fails', () => {
     const own = record({ mode: 'secondary', link })
     const failed = { ...operation, isRunning: false, error: 'nothing was handed over' }
-    const refused = (at: number) => ({ ...contact, refused: { at, text: 'revoked' } })
+    const refused = (at: number) => ({
+      ...contact,
+      failedCall: { at, code: 'unauthenticated', text: 'revoked' },
+    })
     const ofOperation = {
       text: 'nothing was handed over',
       time: '2026-01-02T03:04:04Z',
