@@ -36,7 +36,7 @@ const MOST_TAGS = 40
 const LEAST_MINUTES = 15
 
 /** Settings that an account requires of everything deployed into it. */
-export const accountFields = {
+export const accountSettingFields = {
   /**
    * KMS keys that replace AWS's keys and the one that the data stack creates. Set `keyring` for new clusters only: an
    * existing cluster's keyring can only be unwrapped by the key that wrapped it.
@@ -111,7 +111,7 @@ interface Others {
 }
 
 /** Returns the faults of these settings in combination with others, each with the name of its setting. */
-export function findAccountFaults({ canary, webLogins, customerKeys, restored }: Others): string[] {
+export function findAccountSettingFaults({ canary, webLogins, customerKeys, restored }: Others): string[] {
   return [
     ...(canary && webLogins
       ? ['canary: cannot be used with webLogins, because a Web Function has no canaries']

@@ -1,6 +1,6 @@
 import { App, type AppProps } from 'aws-cdk-lib'
-import { buildFunctions } from './build/functions.ts'
-import { bundlesDir, readContext, root } from './checkout.ts'
+import { buildFunctionBundles } from './build/functions.ts'
+import { bundlesDir, checkoutRoot, readCdkContext } from './checkout.ts'
 import { readSettings } from './settings.ts'
 import { SettingsError } from './settings-fault.ts'
 import { defineStacks } from './stacks/cluster.ts'
@@ -9,20 +9,20 @@ import { defineStacks } from './stacks/cluster.ts'
  * Props for templates that nobody deploys. They skip the CDK's own validation, which takes several times as long as
  * the rest of a synthesis.
  */
-export const unvalidated = { builtinCloudFormationValidation: false }
+export const unvalidatedAppProps = { builtinCloudFormationValidation: false }
 
 /** Creates an app with the context of cdk.json. Values from the CDK's command line take precedence. */
-export const createApp = (outdir: string, more: AppProps = {}): App =>
-  new App({ context: readContext(), outdir, ...more })
+export const createCdkApp = (outdir: string, more: AppProps = {}): App =>
+  new App({ context: readCdkContext(), outdir, ...more })
 
 /** Directory of the templates when the program was not started by the CDK's command line. */
 const OUT = '.build/cdk.out'
 
 async function synthesise(): Promise<void> {
   const given = process.env['CDK_OUTDIR']
-  const app = createApp(given ?? `${root}${OUT}`)
+  const app = createCdkApp(given ?? `${checkoutRoot}${OUT}`)
   const settings = readSettings(app.node.tryGetContext('settings'))
-  await buildFunctions()
+  await buildFunctionBundles()
   defineStacks(app, { settings, bundles: bundlesDir })
   const { stacks } = app.synth()
   if (given === undefined)

@@ -1,6 +1,6 @@
 import type { Environment } from 'aws-cdk-lib'
 import { Construct } from 'constructs'
-import { bundlesDir, readContext } from './checkout.ts'
+import { bundlesDir, readCdkContext } from './checkout.ts'
 import { readSettings, type Settings, type SettingsInput } from './settings.ts'
 import { type ClusterStacks, defineStacks } from './stacks/cluster.ts'
 
@@ -25,7 +25,7 @@ export class CloudAuth extends Construct {
    */
   constructor(scope: Construct, id: string, { env, ...given }: CloudAuthProps, bundles: string = bundlesDir) {
     super(scope, id)
-    const { settings: _, ...flags } = readContext()
+    const { settings: _, ...flags } = readCdkContext()
     for (const [flag, value] of Object.entries(flags)) this.node.setContext(flag, value)
     this.settings = readSettings(given)
     this.stacks = defineStacks(this, { settings: this.settings, bundles, ...(env ? { env } : {}) })

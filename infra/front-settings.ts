@@ -45,7 +45,7 @@ const domain = {
 }
 
 /** Settings of the API in front of the functions. */
-export const frontFields = {
+export const frontSettingFields = {
   /** receives the clients' requests */
   front: v.optional(
     v.variant('kind', [
@@ -95,7 +95,7 @@ export const frontFields = {
   sharedAddress: v.optional(v.strictObject({ ...domain, zoneId: zone, preferred: v.boolean() })),
 }
 
-type Given = v.InferOutput<v.StrictObjectSchema<typeof frontFields, undefined>>
+type Given = v.InferOutput<v.StrictObjectSchema<typeof frontSettingFields, undefined>>
 
 /** Other settings that the rules below read. */
 interface Others {
@@ -112,15 +112,15 @@ interface Others {
  * Reports whether the clients' front carries calls of other clusters. They need request bodies of 3 MiB and come from
  * the internet without a client certificate.
  */
-export const carriesLink = ({ front, domain }: Pick<Given, 'front' | 'domain'>): boolean =>
+export const frontCarriesLink = ({ front, domain }: Pick<Given, 'front' | 'domain'>): boolean =>
   front.kind === 'httpApi' && domain?.truststore === undefined
 
 /**
  * Reports whether callers outside a VPC and without a client certificate reach the API: the drill function, and Route
  * 53's health checkers.
  */
-export const isPubliclyReachable = (given: Pick<Given, 'front' | 'domain'>): boolean =>
-  carriesLink(given) || (given.front.kind === 'loadBalancer' && !given.front.internal)
+export const isFrontPublic = (given: Pick<Given, 'front' | 'domain'>): boolean =>
+  frontCarriesLink(given) || (given.front.kind === 'loadBalancer' && !given.front.internal)
 
 /** Settings without effect for a kind of front, with the reason. */
 const IDLE: Readonly<Record<Given['front']['kind'], Readonly<Record<string, string>>>> = {
@@ -168,7 +168,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   [
     'linkDomain',
     given =>
-      carriesLink(given) &&
+      frontCarriesLink(given) &&
       given.linkDomain !== undefined &&
       'must be left out: the public HTTP API accepts calls of other clusters itself',
   ],
@@ -180,7 +180,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   [
     'linkDomain',
     given =>
-      !carriesLink(given) &&
+      !frontCarriesLink(given) &&
       given.linkDomain === undefined &&
       given.license !== undefined &&
       'is required with a licence: this front cannot carry calls of other clusters of a DR set',
@@ -217,7 +217,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
     'drill',
     given =>
       given.drill !== undefined &&
-      !isPubliclyReachable(given) &&
+      !isFrontPublic(given) &&
       'needs a front that is reachable from the internet without client certificates, because the drill function calls both clusters there',
   ],
 ]
@@ -228,7 +228,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
  * @param named names of the settings that were given
  */
 export function findFrontFaults(given: Given & Others, named: readonly string[]): string[] {
-  const idle = { ...IDLE[given.front.kind], ...(given.linkDomain || carriesLink(given) ? {} : NO_LINK) }
+  const idle = { ...IDLE[given.front.kind], ...(given.linkDomain || frontCarriesLink(given) ? {} : NO_LINK) }
   return [
     ...Object.entries(idle).flatMap(([name, why]) =>
       named.includes(name) ? [`${name}: has no effect: ${why}`] : [],
@@ -243,7 +243,7 @@ export function findFrontFaults(given: Given & Others, named: readonly string[])
 const NO_LINK = { linkThrottle: 'without linkDomain other clusters cannot reach this one' }
 
 /** Adds `apiAddress` from the name of the clients' front, unless it is set or a proxy has another address. */
-export function addDefaultAddress(given: unknown): unknown {
+export function addDefaultApiAddress(given: unknown): unknown {
   const { apiAddress, domain, proxy } = (given ?? {}) as Record<string, unknown>
   const name = (domain as { name?: unknown } | undefined)?.name
   if (typeof name !== 'string' || apiAddress !== undefined || proxy !== undefined) return given

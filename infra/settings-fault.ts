@@ -43,7 +43,7 @@ const WORDS: Readonly<Record<string, (expected: string) => string>> = {
 }
 
 /** Returns what is wrong with a setting. Checks that have a text of their own keep that text. */
-export function faultIn(issue: BaseIssue<unknown>, schema: object): string {
+export function describeSchemaFault(issue: BaseIssue<unknown>, schema: object): string {
   const { type, message, expected, received, path = [] } = issue
   if (!message.startsWith('Invalid ')) return message
   if (type === 'strict_object' && expected === 'never')

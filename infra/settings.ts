@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { readLicence } from '../shared/api/licence.ts'
-import { accountFields, findAccountFaults } from './account-settings.ts'
+import { accountSettingFields, findAccountSettingFaults } from './account-settings.ts'
 import { readAuthorities } from './build/authorities.ts'
-import { functionNames } from './checkout.ts'
-import { addDefaultAddress, findFrontFaults, frontFields } from './front-settings.ts'
-import { faultIn, parseSettings, SettingsError } from './settings-fault.ts'
-import { findWebFault, webFields } from './web-settings.ts'
+import { listFunctionNames } from './checkout.ts'
+import { addDefaultApiAddress, findFrontFaults, frontSettingFields } from './front-settings.ts'
+import { describeSchemaFault, parseSettings, SettingsError } from './settings-fault.ts'
+import { findWebSettingFault, webSettingFields } from './web-settings.ts'
 
 const DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -22,7 +22,7 @@ const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
 const megabytes = v.pipe(wholeNumber, v.minValue(256), v.maxValue(10_240))
 
 const unknownFunctions = (given: object): string[] => {
-  const known = functionNames()
+  const known = listFunctionNames()
   return Object.keys(given).filter(name => !known.includes(name))
 }
 
@@ -144,7 +144,7 @@ export const settingsSchema = v.strictObject({
    * own and needs half the CPU time; `sdk` is AWS's SDK, which makes all other calls in any case.
    */
   tablesClient: v.optional(v.picklist(['wire', 'sdk']), 'wire'),
-  ...frontFields,
+  ...frontSettingFields,
   /** address of the API if it has its own domain; default: that of `domain`, else API Gateway's default endpoint */
   apiAddress: v.optional(address),
   /** deploys although API Gateway warns about the imported API definition; otherwise the deployment fails */
@@ -245,8 +245,8 @@ export const settingsSchema = v.strictObject({
   loginConcurrency: v.optional(wholeNumber),
   /** provisioned concurrency of the login function; AWS charges for it continuously */
   loginProvisionedConcurrency: v.optional(wholeNumber),
-  ...webFields,
-  ...accountFields,
+  ...webSettingFields,
+  ...accountSettingFields,
   /**
    * reserved concurrency of the DR replication functions, so that strangers who use up all other concurrency cannot
    * stop replication. The minimum is what runs concurrently in normal operation.
@@ -375,16 +375,16 @@ export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
  * @throws SettingsError that names every fault
  */
 export function readSettings(text: unknown): Settings {
-  const given = addDefaultAddress(typeof text === 'string' ? parseSettings(text) : text)
+  const given = addDefaultApiAddress(typeof text === 'string' ? parseSettings(text) : text)
   const read = v.safeParse(schema, given)
   const faults = (read.issues ?? []).map(
-    issue => `${v.getDotPath(issue) ?? 'settings'}: ${faultIn(issue, settingsSchema)}`,
+    issue => `${v.getDotPath(issue) ?? 'settings'}: ${describeSchemaFault(issue, settingsSchema)}`,
   )
   if (read.typed) {
     faults.push(...findFrontFaults(read.output, Object.keys(given as object)))
-    const fault = findWebFault(read.output)
+    const fault = findWebSettingFault(read.output)
     if (fault) faults.push(`webLogins: ${fault}`)
-    faults.push(...findAccountFaults(read.output))
+    faults.push(...findAccountSettingFaults(read.output))
   }
   if (!read.success || faults.length > 0) throw new SettingsError(faults)
   const { clusterName, stage, linkDomain } = read.output

@@ -6,7 +6,7 @@ const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
 const WEB_RATES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap(of => [100 * of, 1000 * of])
 
 /** Settings of logins in a Web Function. */
-export const webFields = {
+export const webSettingFields = {
   /** runs logins in a Web Function. A CloudFront distribution leads them there and everything else to the API. */
   webLogins: v.optional(
     v.strictObject({
@@ -73,7 +73,7 @@ interface Others {
  * Returns why logins cannot run in a Web Function with these settings. Undefined: they can, or `webLogins` is not
  * set.
  */
-export function findWebFault({
+export function findWebSettingFault({
   webLogins,
   front,
   domain,

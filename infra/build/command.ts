@@ -1,10 +1,10 @@
 import { chmod } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { build, type Plugin } from 'esbuild'
-import { root, version } from '../checkout.ts'
+import { checkoutRoot, version } from '../checkout.ts'
 
 /** Programs that the project ships by name: entry file and output file. */
-export const programs = {
+export const shippedPrograms = {
   'cloud-auth': { entry: 'infra/command/main.ts', file: 'cloud-auth.mjs' },
 } as const
 
@@ -36,11 +36,11 @@ import{createRequire as __cr}from'module';if(parseInt(process.versions.node,10)<
  * Bundles each program into one file without dependencies, for Node 20 or later.
  * @param directory output directory
  */
-export async function buildPrograms(directory = `${root}.build`): Promise<void> {
-  for (const [name, { entry, file }] of Object.entries(programs)) {
+export async function buildPrograms(directory = `${checkoutRoot}.build`): Promise<void> {
+  for (const [name, { entry, file }] of Object.entries(shippedPrograms)) {
     const outfile = `${directory}/${file}`
     await build({
-      entryPoints: [`${root}${entry}`],
+      entryPoints: [`${checkoutRoot}${entry}`],
       outfile,
       bundle: true,
       minify: true,
@@ -52,7 +52,7 @@ export async function buildPrograms(directory = `${root}.build`): Promise<void> 
       banner: { js: begin(name) },
       plugins: [requiredBuiltins],
       legalComments: 'inline',
-      absWorkingDir: root,
+      absWorkingDir: checkoutRoot,
       logLevel: 'warning',
     })
     await chmod(outfile, 0o755)

@@ -55,7 +55,7 @@ const variablesOf: Readonly<
 }
 
 /** Returns the environment variables of a function's own settings. @param folder in `functions/` */
-export const buildOwnVariables = (folder: string, settings: OwnSettings): Record<string, string> =>
+export const buildVariablesOfFunction = (folder: string, settings: OwnSettings): Record<string, string> =>
   defined(
     Object.assign({}, ...(functionTable[folder]?.settings ?? []).map(one => variablesOf[one](settings))),
   )
@@ -64,5 +64,5 @@ export const buildOwnVariables = (folder: string, settings: OwnSettings): Record
  * Returns the client for a function's table calls.
  * @param setting `sdk`: the SDK makes all calls in every function
  */
-export const chooseTablesClient = (folder: string, setting: 'wire' | 'sdk') =>
+export const chooseTablesClientModule = (folder: string, setting: 'wire' | 'sdk') =>
   setting === 'sdk' ? 'sdk' : (functionTable[folder]?.tables ?? 'sdk-but-commits')

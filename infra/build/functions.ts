@@ -6,9 +6,9 @@ import type { EndpointGroup, EndpointUse } from '../../shared/api/endpoint.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { findBrokenBoundRelations } from '../../shared/values/bound-relations.ts'
 import { bounds } from '../../shared/values/bounds.ts'
-import { bundlesDir, functionNames, root } from '../checkout.ts'
-import { leanSdk } from './lean-sdk.ts'
-import { usesOfFunction } from './uses.ts'
+import { bundlesDir, checkoutRoot, listFunctionNames } from '../checkout.ts'
+import { leanSdkPlugin } from './lean-sdk.ts'
+import { declaredUsesOfFunction } from './uses.ts'
 
 /** SDK clients that are bundled only if one of these uses needs them. */
 const clients: Record<string, readonly EndpointUse[]> = {
@@ -53,7 +53,7 @@ const documentInside: Plugin = {
   name: 'document-inside',
   setup({ onLoad }) {
     onLoad({ filter: /\/shared\/endpoints\/openapi-document\.ts$/ }, () => ({
-      contents: `const text = ${JSON.stringify(JSON.stringify(JSON.parse(readFileSync(`${root}docs/openapi.json`, 'utf8'))))}
+      contents: `const text = ${JSON.stringify(JSON.stringify(JSON.parse(readFileSync(`${checkoutRoot}docs/openapi.json`, 'utf8'))))}
         export const openApiDocument = async () => JSON.parse(text)`,
       loader: 'js',
     }))
@@ -92,11 +92,11 @@ const eagerInOneFile = (wanted: Wanted): Plugin => ({
     })
     onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
       contents: `import ${JSON.stringify(EAGER)}; export * from ${JSON.stringify(path)}`,
-      resolveDir: root,
+      resolveDir: checkoutRoot,
       loader: 'js',
     }))
     onLoad({ filter: /.*/, namespace: 'eager' }, () => {
-      const folder = `${root}functions/${wanted.name}`
+      const folder = `${checkoutRoot}functions/${wanted.name}`
       const imports = readFileSync(`${folder}/index.ts`, 'utf8').matchAll(/^import .*from ('[^']+')$/gm)
       const contents = [...imports].map(([, module]) => `import ${module}`).join('\n')
       return { contents, resolveDir: folder, loader: 'js' }
@@ -109,7 +109,7 @@ const functionOf = (wanted: Wanted): Plugin => ({
   name: 'function-of',
   setup({ onResolve }) {
     onResolve({ filter: new RegExp(`^${ENTRY}$`) }, () => ({
-      path: `${root}functions/${wanted.name}/index.ts`,
+      path: `${checkoutRoot}functions/${wanted.name}/index.ts`,
     }))
     onResolve({ filter: /^@aws-sdk\/client-[^/]+$/ }, ({ path }) =>
       clients[path]?.some(use => wanted.uses.includes(use)) === false ? { path, external: true } : undefined,
@@ -143,7 +143,7 @@ async function newBundler(directory: string): Promise<Bundler> {
     plugins: [
       functionOf(wanted),
       lazyBuiltins,
-      leanSdk,
+      leanSdkPlugin,
       eagerInOneFile(wanted),
       tableWithoutHandlers,
       documentInside,
@@ -153,11 +153,11 @@ async function newBundler(directory: string): Promise<Bundler> {
     sourcemap: 'linked',
     sourcesContent: false,
     metafile: true,
-    absWorkingDir: root,
+    absWorkingDir: checkoutRoot,
     logLevel: 'warning',
   })
   const bundle = async (name: string): Promise<Metafile> => {
-    Object.assign(wanted, { name, uses: usesOfFunction(name) })
+    Object.assign(wanted, { name, uses: declaredUsesOfFunction(name) })
     const { outputFiles, metafile } = await builds.rebuild()
     const folder = `${directory}/${name}`
     await mkdir(folder, { recursive: true })
@@ -173,14 +173,14 @@ async function newBundler(directory: string): Promise<Bundler> {
 const unchanged = ['openpgp']
 
 async function copyPackage(library: string, target: string): Promise<void> {
-  const [from, to] = [`${root}node_modules/${library}`, `${target}/node_modules/${library}`]
+  const [from, to] = [`${checkoutRoot}node_modules/${library}`, `${target}/node_modules/${library}`]
   await mkdir(`${to}/dist/node`, { recursive: true })
   for (const file of ['package.json', 'LICENSE', 'dist/node/openpgp.mjs']) {
     await cp(`${from}/${file}`, `${to}/${file}`)
   }
 }
 
-const PAGE = `${root}shared/console/page/`
+const PAGE = `${checkoutRoot}shared/console/page/`
 
 /** Builds the console page next to the function that serves it: one script, a style sheet and the page. */
 async function buildPage(folder: string): Promise<void> {
@@ -194,7 +194,7 @@ async function buildPage(folder: string): Promise<void> {
     target: 'es2024',
     charset: 'utf8',
     tsconfigRaw: {},
-    absWorkingDir: root,
+    absWorkingDir: checkoutRoot,
     logLevel: 'warning',
   })
   for (const file of ['index.html', 'style.css']) await cp(PAGE + file, `${folder}/${file}`)
@@ -210,14 +210,14 @@ const GROWTH = '400'
  * Bundles every function into a directory; `metafiles.json` lists the content of each.
  * @throws Error if bounds contradict each other; no function, host or synthesis would start with them
  */
-export async function buildFunctions(directory = bundlesDir): Promise<void> {
+export async function buildFunctionBundles(directory = bundlesDir): Promise<void> {
   const broken = findBrokenBoundRelations(bounds)
   if (broken.length > 0) throw new Error(`bounds contradict each other: ${broken.join('; ')}`)
   await rm(directory, { recursive: true, force: true })
   process.env['GOGC'] ??= GROWTH
   const bundler = await newBundler(directory)
   const metafiles: Record<string, Metafile> = {}
-  for (const name of functionNames()) metafiles[name] = await bundler.bundle(name)
+  for (const name of listFunctionNames()) metafiles[name] = await bundler.bundle(name)
   await bundler.end()
   await buildPage(`${directory}/fallback/ui`)
   await writeFile(`${directory}/metafiles.json`, JSON.stringify(metafiles))

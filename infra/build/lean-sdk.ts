@@ -48,7 +48,7 @@ const UNUSED = /^(@aws-sdk\/endpoint-cache|bowser)$/
 const UNUSED_LATER = /^@smithy\/core\/event-streams$/
 
 /** Leaves out of the SDK what our clients do not use: half of its size, and most of its load time. */
-export const leanSdk: Plugin = {
+export const leanSdkPlugin: Plugin = {
   name: 'lean-sdk',
   setup({ onResolve, onLoad }) {
     for (const { path: filter, contents } of replaced)

@@ -7,7 +7,7 @@ import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/w
  * Returns the declared uses of a function, from its group's endpoints or the table of workers. The link has no
  * endpoints.
  */
-export const usesOfFunction = (name: string): readonly EndpointUse[] => {
+export const declaredUsesOfFunction = (name: string): readonly EndpointUse[] => {
   const worker = (workerDefinitions as Record<string, WorkerDefinition>)[name]
   if (name === 'link') return linkUses
   return worker?.uses ?? usesOf(endpointGroups.find(one => one.name === name) ?? { name, endpoints: [] })

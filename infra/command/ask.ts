@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Connection } from './connection.ts'
+import type { ApiConnection } from './connection.ts'
 import { CommandEnded } from './ended.ts'
-import { type ApiResponse, exchange, type RequestOptions } from './exchange.ts'
-import { inOneLine } from './output.ts'
+import { type ApiRequestOptions, type ApiResponse, exchangeApiRequest } from './exchange.ts'
+import { escapeToOneLine } from './output.ts'
 
 const REDIRECTED = [301, 302, 307, 308]
 
@@ -15,19 +15,19 @@ const REDIRECTED = [301, 302, 307, 308]
 export async function sendRequest(
   base: string,
   path: string,
-  asking: RequestOptions,
-  connection: Connection,
+  asking: ApiRequestOptions,
+  connection: ApiConnection,
 ): Promise<ApiResponse> {
   const url = new URL(`${base}/${path}`)
-  const first = await exchange(url, asking, connection)
+  const first = await exchangeApiRequest(url, asking, connection)
   if (!REDIRECTED.includes(first.status) || first.location === undefined) return first
   const there = URL.canParse(first.location, url) ? new URL(first.location, url) : undefined
   if (there?.origin !== url.origin)
     throw new CommandEnded(
       'refused',
-      `${url.origin} redirects to ${inOneLine(there?.origin ?? first.location)}, which is not followed. Use that address if it is the cluster`,
+      `${url.origin} redirects to ${escapeToOneLine(there?.origin ?? first.location)}, which is not followed. Use that address if it is the cluster`,
     )
-  return exchange(there, asking, connection)
+  return exchangeApiRequest(there, asking, connection)
 }
 
 /** Most characters shown of the API's errors, and of a text that is not from the API. */
@@ -40,7 +40,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export function describeRefusal({ status, body, text }: ApiResponse): string {
   const errors = Array.isArray(body['errors']) ? body['errors'].filter(isText) : []
   const told = errors.length > 0 ? errors.join('; ').slice(0, LONGEST_REFUSAL) : text.slice(0, LONGEST_TEXT)
-  return `${status} ${inOneLine(told) || 'without a reason'}`
+  return `${status} ${escapeToOneLine(told) || 'without a reason'}`
 }
 
 /** How long a request is repeated, and who is informed. */

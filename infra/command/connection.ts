@@ -5,7 +5,7 @@ import { CommandEnded } from './ended.ts'
 export type CommandEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Connection settings for all clusters. */
-export interface Connection {
+export interface ApiConnection {
   /** PEM certificates of CAs; absent: those of the runtime */
   ca?: readonly string[]
   /** client certificate and key, PEM */
@@ -20,7 +20,7 @@ export interface Connection {
 const TIMEOUT_S = '60'
 
 /** Reads a variable as the clients of OpenBao and Vault do: `BAO_<name>`, else `VAULT_<name>`. */
-export const readVariable = (environment: CommandEnvironment, name: string): string | undefined =>
+export const readCommandVariable = (environment: CommandEnvironment, name: string): string | undefined =>
   environment[`BAO_${name}`] || environment[`VAULT_${name}`] || undefined
 
 /**
@@ -28,8 +28,8 @@ export const readVariable = (environment: CommandEnvironment, name: string): str
  * @param namespace the option, which takes precedence
  * @throws CommandEnded `usage` if a file cannot be read or a variable is not supported
  */
-export function readConnection(environment: CommandEnvironment, namespace?: string): Connection {
-  const given = (name: string) => readVariable(environment, name)
+export function readApiConnection(environment: CommandEnvironment, namespace?: string): ApiConnection {
+  const given = (name: string) => readCommandVariable(environment, name)
   if (/^(1|t|true)$/i.test(given('SKIP_VERIFY') ?? ''))
     throw new CommandEnded(
       'usage',

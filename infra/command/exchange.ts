@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { parseJsonObject } from '../../shared/values/json.ts'
-import type { Connection } from './connection.ts'
+import type { ApiConnection } from './connection.ts'
 import { CommandEnded } from './ended.ts'
-import { inOneLine } from './output.ts'
-import { findSchemeFault } from './scheme.ts'
+import { escapeToOneLine } from './output.ts'
+import { findUrlSchemeFault } from './scheme.ts'
 
 /** One HTTP request. */
-export interface RequestOptions {
+export interface ApiRequestOptions {
   method?: 'GET' | 'POST' | 'PUT'
   /** absent: no body is sent */
   body?: object
@@ -38,10 +38,10 @@ const RETRY_AFTER = { least: 1, most: 60 }
  * @returns the answer; `location` is the target of a redirect, which is not followed
  * @throws CommandEnded `unreachable`
  */
-export async function exchange(
+export async function exchangeApiRequest(
   url: URL,
-  asking: RequestOptions,
-  connection: Connection,
+  asking: ApiRequestOptions,
+  connection: ApiConnection,
   mostBytes = MOST_BYTES,
 ): Promise<ApiResponse & { location?: string }> {
   try {
@@ -52,16 +52,16 @@ export async function exchange(
       name === 'AbortError' || name === 'TimeoutError'
         ? `no answer within ${connection.timeoutMs / 1000} s`
         : (code ?? message)
-    const fault = findSchemeFault(url, error as NodeJS.ErrnoException)
+    const fault = findUrlSchemeFault(url, error as NodeJS.ErrnoException)
     const more = fault === undefined ? '' : `: ${fault}`
-    throw new CommandEnded('unreachable', `${url.origin} cannot be reached (${inOneLine(why)})${more}`)
+    throw new CommandEnded('unreachable', `${url.origin} cannot be reached (${escapeToOneLine(why)})${more}`)
   }
 }
 
 function sendOnce(
   url: URL,
-  { method = 'GET', body, token, headers: named = { 'x-vault-request': 'true' } }: RequestOptions,
-  { timeoutMs, namespace, ...tls }: Connection,
+  { method = 'GET', body, token, headers: named = { 'x-vault-request': 'true' } }: ApiRequestOptions,
+  { timeoutMs, namespace, ...tls }: ApiConnection,
   mostBytes: number,
 ): Promise<ApiResponse & { location?: string }> {
   const sent = body === undefined ? undefined : JSON.stringify(body)

@@ -1,15 +1,15 @@
 import { constants } from 'node:os'
-import { parseApiBase, readConnection } from './connection.ts'
+import { parseApiBase, readApiConnection } from './connection.ts'
 import { CommandEnded, type ExitName, exitCodes } from './ended.ts'
-import { type LoginAuth, logIn } from './login/login.ts'
+import { type LoginAuth, logInToCluster } from './login/login.ts'
 import { checkLoginOptions } from './login/proofs.ts'
-import { formatExports } from './login/shell-lines.ts'
-import { helpWithToken } from './login/token-helper.ts'
-import { type CommandName, type ParsedCommand, readCommand, readEnvironmentToken } from './options.ts'
-import { createWriter, inOneLine } from './output.ts'
-import { type NamedCluster, parseCluster } from './set/look.ts'
-import { printStatus } from './set/status.ts'
-import { type CompletedStep, switchSet } from './set/switch.ts'
+import { formatShellExports } from './login/shell-lines.ts'
+import { runTokenHelper } from './login/token-helper.ts'
+import { type CommandName, type ParsedCommand, parseCommandLine, readEnvironmentToken } from './options.ts'
+import { createTerminalWriter, escapeToOneLine } from './output.ts'
+import { type NamedCluster, parseNamedCluster } from './set/look.ts'
+import { printSetStatus } from './set/status.ts'
+import { type CompletedSwitchStep, switchPrimaryOfSet } from './set/switch.ts'
 import { openTerminal } from './terminal.ts'
 
 const env = process.env
@@ -17,8 +17,8 @@ const env = process.env
 env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 const terminal = openTerminal()
 
-const print = createWriter(process.stdout)
-const complain = createWriter(process.stderr)
+const print = createTerminalWriter(process.stdout)
+const complain = createTerminalWriter(process.stderr)
 const say = (text: string): void => complain(`${text}\n`)
 
 if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
@@ -38,8 +38,12 @@ const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitNa
 
 function loginOf({ values }: ParsedCommand) {
   const base = parseApiBase(values.address ?? 'https://127.0.0.1:8200')
-  const connection = readConnection(env, values.namespace)
-  return { base, connection, run: () => logIn(checkLoginOptions(base, values, env), env, connection, say) }
+  const connection = readApiConnection(env, values.namespace)
+  return {
+    base,
+    connection,
+    run: () => logInToCluster(checkLoginOptions(base, values, env), env, connection, say),
+  }
 }
 
 async function login(read: ParsedCommand): Promise<ExitName> {
@@ -63,7 +67,7 @@ function loginText(
 ): string {
   if (flags.has('json')) return `${JSON.stringify(auth, null, 2)}\n`
   if (!flags.has('export')) return `${auth.client_token}\n`
-  return formatExports({
+  return formatShellExports({
     VAULT_ADDR: base.replace(/\/v1$/, ''),
     VAULT_NAMESPACE: values.namespace,
     VAULT_TOKEN: auth.client_token,
@@ -75,7 +79,7 @@ async function tokenHelper(read: ParsedCommand): Promise<ExitName> {
   const { base, connection, run } = loginOf(read)
   const token = readEnvironmentToken(env)
   const { drain } = terminal
-  const text = await helpWithToken(read.words, {
+  const text = await runTokenHelper(read.words, {
     base,
     connection,
     token,
@@ -95,7 +99,7 @@ function clustersOf({ words }: ParsedCommand): readonly NamedCluster[] {
       'usage',
       'name the clusters by address or cluster.json, as arguments or in CLOUD_AUTH_CLUSTERS',
     )
-  return named.map(parseCluster)
+  return named.map(parseNamedCluster)
 }
 
 async function status(read: ParsedCommand): Promise<ExitName> {
@@ -107,8 +111,8 @@ async function status(read: ParsedCommand): Promise<ExitName> {
     throw new CommandEnded('usage', '--every must be a number of seconds, at least 0.1')
   const ending = new AbortController()
   if (every !== undefined) process.once('SIGINT', () => ending.abort())
-  return printStatus(clusters, {
-    connection: readConnection(env),
+  return printSetStatus(clusters, {
+    connection: readApiConnection(env),
     json: read.flags.has('json'),
     ...(every === undefined ? {} : { every }),
     clear: () => (process.stdout.isTTY ? void process.stdout.write('\x1b[H\x1b[J') : undefined),
@@ -124,9 +128,9 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
       'usage',
       'switch needs two clusters: first the one that serves, then the one that takes over',
     )
-  const connection = readConnection(env)
+  const connection = readApiConnection(env)
   let where = 'Nothing was changed.'
-  const steps: CompletedStep[] = []
+  const steps: CompletedSwitchStep[] = []
   /** Prints the result for `--json`, however the switch ended. */
   const tell = (ended: ExitName, why?: string): void => {
     const told = { from: from.name, to: to.name, ended, done: steps, where, ...(why ? { why } : {}) }
@@ -144,8 +148,8 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
     const at = (sentence: string): void => {
       where = sentence
     }
-    const did = (step: CompletedStep): void => void steps.push(step)
-    await switchSet({ from, to }, { connection, token, say, confirm, onState: at, onStepDone: did })
+    const did = (step: CompletedSwitchStep): void => void steps.push(step)
+    await switchPrimaryOfSet({ from, to }, { connection, token, say, confirm, onState: at, onStepDone: did })
   } catch (error) {
     if (error instanceof CommandEnded) tell(error.exit, error.message)
     throw error
@@ -176,11 +180,11 @@ async function operationToken(): Promise<string> {
 const unexpected = (error: unknown): CommandEnded =>
   new CommandEnded(
     'refused',
-    `unexpected: ${inOneLine(error instanceof Error ? error.message : String(error))}`,
+    `unexpected: ${escapeToOneLine(error instanceof Error ? error.message : String(error))}`,
   )
 
 async function main(): Promise<ExitName> {
-  const read = readCommand(process.argv.slice(2), env)
+  const read = parseCommandLine(process.argv.slice(2), env)
   if (typeof read !== 'string') return runs[read.command](read)
   print(read)
   return 'done'

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type CommandEnvironment, readVariable } from './connection.ts'
+import { type CommandEnvironment, readCommandVariable } from './connection.ts'
 import { CommandEnded } from './ended.ts'
 
 /** The commands by their first word. */
@@ -77,16 +77,16 @@ const options = {
   json: { of: ['login', ...SET], help: 'print the result as JSON' },
 } as const satisfies Readonly<Record<string, CommandOption>>
 
-export type OptionOf = keyof typeof options
-const rows = Object.entries(options) as [OptionOf, CommandOption][]
+export type CommandOptionName = keyof typeof options
+const rows = Object.entries(options) as [CommandOptionName, CommandOption][]
 const rowsOf = (command: CommandName) => rows.filter(([, { of }]) => of.includes(command))
 
 /** A parsed command line. `values` come from options or environment variables. */
 export interface ParsedCommand {
   command: CommandName
-  values: { readonly [Name in OptionOf]?: string }
+  values: { readonly [Name in CommandOptionName]?: string }
   /** options without a value */
-  flags: ReadonlySet<OptionOf>
+  flags: ReadonlySet<CommandOptionName>
   words: readonly string[]
 }
 
@@ -98,7 +98,7 @@ const HELPER_WORDS = ['get', 'store', 'erase']
  * @returns the help text if it was requested
  * @throws CommandEnded `usage`
  */
-export function readCommand(
+export function parseCommandLine(
   args: readonly string[],
   environment: CommandEnvironment,
 ): ParsedCommand | string {
@@ -160,4 +160,4 @@ function helpOf(command: CommandName): string {
 
 /** Reads the caller's token from the environment. */
 export const readEnvironmentToken = (environment: CommandEnvironment): string | undefined =>
-  readVariable(environment, 'TOKEN')
+  readCommandVariable(environment, 'TOKEN')

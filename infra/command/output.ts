@@ -17,12 +17,12 @@ export const escapeForTerminal = (text: string): string =>
   text.replace(OBEYED, character => (KEPT.includes(character) ? character : escaped(character)))
 
 /** Escapes a server's text for use within a line; line breaks become blanks. */
-export const inOneLine = (text: string): string => escapeForTerminal(text.replace(/\s+/g, ' ').trim())
+export const escapeToOneLine = (text: string): string => escapeForTerminal(text.replace(/\s+/g, ' ').trim())
 
 /**
  * Creates the writer that all programs use for terminals. @returns a function that writes a text without a line break
  */
-export const createWriter =
+export const createTerminalWriter =
   (stream: NodeJS.WritableStream) =>
   (text: string): void =>
     void stream.write(escapeForTerminal(text))

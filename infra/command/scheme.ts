@@ -2,7 +2,10 @@
  * Recognises from a connection error that the address has the wrong scheme.
  * @returns the scheme to use; undefined: the scheme is not the cause
  */
-export function findSchemeFault(url: URL, { code = '', message }: NodeJS.ErrnoException): string | undefined {
+export function findUrlSchemeFault(
+  url: URL,
+  { code = '', message }: NodeJS.ErrnoException,
+): string | undefined {
   const { protocol, host } = url
   // OpenSSL misreads the first bytes of an HTTP answer as the version or length of a TLS record
   if (protocol === 'https:' && /wrong version number|packet length too long/i.test(message))

@@ -28,7 +28,7 @@ export function importCustomerKey(
 }
 
 /** Returns a statement that allows actions on a customer's key only when the named AWS service makes the call. */
-export const allowThroughService = (
+export const allowKeyThroughService = (
   scope: Construct,
   service: string,
   { keyArn }: IKey,
@@ -43,7 +43,7 @@ export const allowThroughService = (
 }
 
 /** Returns the encryption properties of a log group: the customer's key, or none for CloudWatch's default. */
-export function logGroupEncryption(scope: Construct, settings: Settings): { encryptionKey?: IKey } {
+export function createLogGroupEncryption(scope: Construct, settings: Settings): { encryptionKey?: IKey } {
   const encryptionKey = importCustomerKey(scope, settings, 'logs')
   return encryptionKey ? { encryptionKey } : {}
 }

@@ -1,6 +1,11 @@
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { bounds } from '../../shared/values/bounds.ts'
-import { defineEntryStates, ENTRY_STATE, RETRY, type WorkflowArns } from './workflow-definition.ts'
+import {
+  defineWorkflowEntryStates,
+  ENTRY_STATE_NAME,
+  TASK_RETRY_RULES,
+  type WorkflowArns,
+} from './workflow-definition.ts'
 
 const AUTHORITY = 'POST sys/replication/dr/secondary/generate-operation-token/attempt'
 
@@ -17,9 +22,9 @@ const OVER = { completed: 'completed', cancelled: 'cancelled', lapsed: 'nobody g
 export const defineAttemptWorkflow = (arns: WorkflowArns) => ({
   Comment: 'watches an attempt to make a DR operation token from recovery shares',
   QueryLanguage: 'JSONata',
-  StartAt: ENTRY_STATE,
+  StartAt: ENTRY_STATE_NAME,
   States: {
-    ...defineEntryStates(ATTEMPT_WORKFLOW, AUTHORITY, WATCH, arns),
+    ...defineWorkflowEntryStates(ATTEMPT_WORKFLOW, AUTHORITY, WATCH, arns),
     [WATCH]: {
       Type: 'Task',
       Resource: `${arns.invoke}.waitForTaskToken`,
@@ -33,7 +38,7 @@ export const defineAttemptWorkflow = (arns: WorkflowArns) => ({
         },
       },
       TimeoutSeconds: bounds.ATTEMPT_WAIT_SECONDS,
-      Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
+      Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...TASK_RETRY_RULES],
       Catch: [{ ErrorEquals: ['States.Timeout'], Next: WATCH }],
       Output: '{% $states.result %}',
       Next: TOLD,

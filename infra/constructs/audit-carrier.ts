@@ -6,8 +6,8 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { workerDefinitions } from '../../shared/workers/workers.ts'
 import type { Settings } from '../settings.ts'
-import { addAlarm } from '../watching/alarm.ts'
-import { allowThroughService, importCustomerKey } from './account.ts'
+import { addMetricAlarm } from '../watching/alarm.ts'
+import { allowKeyThroughService, importCustomerKey } from './account.ts'
 import { type FunctionContext, GroupFunction } from './group-function.ts'
 
 const NAME = 'on-audit-entries'
@@ -41,8 +41,8 @@ export class AuditCarrier extends Construct {
     const { settings } = surroundings
     const undelivered = this.queueOf(lambda, settings)
     this.subscription = this.subscribe(called, source)
-    addAlarm(this, 'Undelivered', settings, [undelivered.queueName])
-    addAlarm(this, 'Lost', settings, [lambda.functionName])
+    addMetricAlarm(this, 'Undelivered', settings, [undelivered.queueName])
+    addMetricAlarm(this, 'Lost', settings, [lambda.functionName])
   }
 
   private queueOf(lambda: IFunction, settings: Settings): Queue {
@@ -55,7 +55,7 @@ export class AuditCarrier extends Construct {
     })
     lambda.addToRolePolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] }))
     if (key)
-      lambda.addToRolePolicy(allowThroughService(this, 'sqs', key, ['kms:Decrypt', 'kms:GenerateDataKey']))
+      lambda.addToRolePolicy(allowKeyThroughService(this, 'sqs', key, ['kms:Decrypt', 'kms:GenerateDataKey']))
     if (lambda.node.defaultChild instanceof CfnFunction)
       lambda.node.defaultChild.deadLetterConfig = { targetArn: queue.queueArn }
     return queue

@@ -4,10 +4,10 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { type Alias, CfnAlias, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
-import { type AlarmName, alarmName } from '../watching/alarms.ts'
+import { type AlarmName, alarmNameInStage } from '../watching/alarms.ts'
 
 /** Name of the alias that callers invoke when functions have canaries. */
-export const LIVE = 'live'
+export const LIVE_ALIAS_NAME = 'live'
 
 /** Alarms that roll a deployment back: they show failing functions to callers and operators. */
 const ALARMS: readonly AlarmName[] = ['FunctionFailed', 'ServerErrors', 'WorkflowFailed']
@@ -59,7 +59,7 @@ export class Canary extends Construct {
     this.role.addToPolicy(
       new PolicyStatement({
         actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
-        resources: [lambda.functionArn, `${lambda.functionArn}:${LIVE}`],
+        resources: [lambda.functionArn, `${lambda.functionArn}:${LIVE_ALIAS_NAME}`],
       }),
     )
     const group = new CfnDeploymentGroup(this, `${name} deployments`, {
@@ -69,7 +69,7 @@ export class Canary extends Construct {
       deploymentStyle: { deploymentType: 'BLUE_GREEN', deploymentOption: 'WITH_TRAFFIC_CONTROL' },
       alarmConfiguration: {
         enabled: true,
-        alarms: ALARMS.map(alarm => ({ name: alarmName(alarm, this.settings.stage) })),
+        alarms: ALARMS.map(alarm => ({ name: alarmNameInStage(alarm, this.settings.stage) })),
       },
       autoRollbackConfiguration: {
         enabled: true,

@@ -1,6 +1,11 @@
 import { drillSteps } from '../../shared/replication/drill/steps.ts'
 import { DRILL_WORKFLOW_NAME } from '../../shared/workers/workflows.ts'
-import { ERROR_INPUT, ERROR_OUTPUT, RETRY, type WorkflowArns } from './workflow-definition.ts'
+import {
+  CATCH_ERROR_OUTPUT,
+  CAUGHT_ERROR_INPUT,
+  TASK_RETRY_RULES,
+  type WorkflowArns,
+} from './workflow-definition.ts'
 
 /** Error that is not retried, and the timeout of a whole drill in seconds. */
 const STOPPED = 'DrillStopped'
@@ -25,7 +30,7 @@ export function defineDrillWorkflow(arns: WorkflowArns) {
         ...payload,
       },
     },
-    Retry: [{ ErrorEquals: [STOPPED], MaxAttempts: 0 }, ...RETRY],
+    Retry: [{ ErrorEquals: [STOPPED], MaxAttempts: 0 }, ...TASK_RETRY_RULES],
   })
   const states = names.map((step, index) => ({
     [step]: {
@@ -34,7 +39,7 @@ export function defineDrillWorkflow(arns: WorkflowArns) {
       Catch: [
         {
           ErrorEquals: ['States.ALL'],
-          Output: { at: step, ...ERROR_OUTPUT },
+          Output: { at: step, ...CATCH_ERROR_OUTPUT },
           Next: 'stopped',
         },
       ],
@@ -56,7 +61,7 @@ export function defineDrillWorkflow(arns: WorkflowArns) {
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },
       stopped: {
-        ...invoke({ step: 'stopped', at: '{% $states.input.at %}', ...ERROR_INPUT }),
+        ...invoke({ step: 'stopped', at: '{% $states.input.at %}', ...CAUGHT_ERROR_INPUT }),
         Output: '{% $states.input %}',
         Next: 'ended',
       },

@@ -7,11 +7,11 @@ import {
   journalPartitionPatterns,
   treePartitionPattern,
 } from '../../shared/storage/partition-patterns.ts'
-import type { Storage } from './storage.ts'
+import type { StorageResources } from './storage.ts'
 
 /** ARNs that the grants refer to. */
-export interface GrantScope {
-  store: Storage
+export interface PolicyGrantScope {
+  store: StorageResources
   assumableRoleArns: readonly string[]
   /** ARN of the Lambda function that runs background jobs */
   workerArn: string
@@ -66,7 +66,7 @@ const tokens = openTo('mint', 'stores', 'data')
 const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
 
 /** Allows writes to the journal. Every use that writes needs it while a journal is kept. */
-const journal = (store: Storage): PolicyStatement =>
+const journal = (store: StorageResources): PolicyStatement =>
   allow(
     ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
     [store.cluster.tableArn],
@@ -74,13 +74,13 @@ const journal = (store: Storage): PolicyStatement =>
   )
 
 /** Allows stores and deletes in the cluster table where the guards permit them. */
-const owned = (use: EndpointUse, store: Storage): PolicyStatement[] => [
+const owned = (use: EndpointUse, store: StorageResources): PolicyStatement[] => [
   allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo(use, 'stores', 'cluster'))),
   allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within(openTo(use, 'deletes', 'cluster'))),
 ]
 
 /** Allows a use to read and store its partitions of the ceremony table. */
-const slotOf = (use: EndpointUse, { ceremony }: Storage): PolicyStatement[] => [
+const slotOf = (use: EndpointUse, { ceremony }: StorageResources): PolicyStatement[] => [
   allow(
     ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
     [ceremony.tableArn],
@@ -91,7 +91,7 @@ const slotOf = (use: EndpointUse, { ceremony }: Storage): PolicyStatement[] => [
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
 /** Statements of each declared use. DescribeInstances and the IAM read actions support no narrower resource. */
-const granted: Record<EndpointUse, (scope: GrantScope) => PolicyStatement[]> = {
+const granted: Record<EndpointUse, (scope: PolicyGrantScope) => PolicyStatement[]> = {
   read: ({ store }) => [
     allow(['dynamodb:BatchGetItem', 'dynamodb:Query'], [store.data.tableArn, store.cluster.tableArn]),
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('read', 'stores', 'cluster'))),
@@ -189,7 +189,10 @@ const granted: Record<EndpointUse, (scope: GrantScope) => PolicyStatement[]> = {
 }
 
 /** Returns all statements of a set of uses, without duplicates. */
-export function buildStatements(uses: readonly EndpointUse[], scope: GrantScope): PolicyStatement[] {
+export function buildPolicyStatements(
+  uses: readonly EndpointUse[],
+  scope: PolicyGrantScope,
+): PolicyStatement[] {
   const all = uses.flatMap(use => granted[use](scope))
   return [...new Map(all.map(statement => [JSON.stringify(statement.toStatementJson()), statement])).values()]
 }

@@ -27,19 +27,19 @@ import { metricNamespace } from '../../shared/watching/metrics.ts'
 import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/workers.ts'
 import { workflowDefinitions } from '../../shared/workers/workflows.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
-import { buildOwnVariables, chooseTablesClient, functionTable } from '../build/function-table.ts'
-import { usesOfFunction } from '../build/uses.ts'
+import { buildVariablesOfFunction, chooseTablesClientModule, functionTable } from '../build/function-table.ts'
+import { declaredUsesOfFunction } from '../build/uses.ts'
 import { version } from '../checkout.ts'
 import type { Settings } from '../settings.ts'
-import { allowThroughService, importCustomerKey, logGroupEncryption } from './account.ts'
-import { Canary, LIVE } from './canary.ts'
-import { buildStatements } from './grants.ts'
-import type { Storage } from './storage.ts'
+import { allowKeyThroughService, createLogGroupEncryption, importCustomerKey } from './account.ts'
+import { Canary, LIVE_ALIAS_NAME } from './canary.ts'
+import { buildPolicyStatements } from './grants.ts'
+import type { StorageResources } from './storage.ts'
 
 /** What all Lambda functions of a cluster share. */
 export interface FunctionContext {
   settings: Settings
-  store: Storage
+  store: StorageResources
   /** log group of the audit log */
   audit: LogGroup
   /** directory of the bundles, one folder for each function */
@@ -69,7 +69,7 @@ const nameOf = ({ stage }: Settings, folder: keyof typeof FIXED): string =>
 
 /** Returns the name by which other functions invoke it: with the alias if canaries are on. */
 const calledName = (settings: Settings, folder: keyof typeof FIXED): string =>
-  settings.canary ? `${nameOf(settings, folder)}:${LIVE}` : nameOf(settings, folder)
+  settings.canary ? `${nameOf(settings, folder)}:${LIVE_ALIAS_NAME}` : nameOf(settings, folder)
 
 const isFixed = (folder: string): folder is keyof typeof FIXED => folder in FIXED
 
@@ -77,7 +77,7 @@ const isFixed = (folder: string): folder is keyof typeof FIXED => folder in FIXE
  * Returns the name of a workflow's state machine. It is fixed, so that functions can reference it without a
  * CloudFormation dependency.
  */
-export const workflowName = ({ stage }: Settings, workflow: string): string =>
+export const stageWorkflowName = ({ stage }: Settings, workflow: string): string =>
   `cloud-auth-${stage}-${workflow}`
 
 /** Returns the ARN of a workflow's state machine. With an empty name: the common prefix of all. */
@@ -85,7 +85,7 @@ const workflowArn = (scope: Construct, settings: Settings, workflow: string): st
   Stack.of(scope).formatArn({
     service: 'states',
     resource: 'stateMachine',
-    resourceName: workflowName(settings, workflow),
+    resourceName: stageWorkflowName(settings, workflow),
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   })
 
@@ -103,12 +103,12 @@ export const logRemovalPolicy = ({
   deletionProtection ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
 
 /** Creates a log group for functions. */
-export const createFunctionLogs = (
+export const createFunctionLogGroup = (
   scope: Construct,
   { settings }: Pick<FunctionContext, 'settings'>,
 ): LogGroup =>
   new LogGroup(scope, 'Logs', {
-    ...logGroupEncryption(scope, settings),
+    ...createLogGroupEncryption(scope, settings),
     retention: settings.logRetentionDays,
     removalPolicy: logRemovalPolicy(settings),
   })
@@ -157,7 +157,7 @@ const workerMemory = (name: string): number | undefined =>
   (workerDefinitions as Record<string, WorkerDefinition>)[name]?.memory
 
 const ships = (name: string, { caBundles }: Settings): boolean =>
-  caBundles !== undefined && usesOfFunction(name).includes('authorities')
+  caBundles !== undefined && declaredUsesOfFunction(name).includes('authorities')
 
 /** Returns the bundle of a function, with CA certificates for functions that read them. */
 function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
@@ -186,7 +186,7 @@ export class GroupFunction extends Construct {
   constructor(scope: Construct, id: string, props: GroupFunctionProps) {
     super(scope, id)
     const { name, settings } = props
-    this.logs = props.logs ?? createFunctionLogs(this, props)
+    this.logs = props.logs ?? createFunctionLogGroup(this, props)
     this.lambda = new LambdaFunction(
       this,
       'Function',
@@ -221,7 +221,7 @@ export class GroupFunction extends Construct {
     const provisioned = name === 'login' ? loginProvisionedConcurrency : undefined
     if (!canary && provisioned === undefined) return undefined
     const alias = this.lambda.addAlias(
-      canary ? LIVE : 'provisioned',
+      canary ? LIVE_ALIAS_NAME : 'provisioned',
       defined({ provisionedConcurrentExecutions: provisioned }),
     )
     if (canary) Canary.of(this, settings, canary).move(name, this.lambda, alias)
@@ -258,9 +258,10 @@ export function createFunctionRole(
     auditArn: audit.logGroupArn,
     busArn: Stack.of(scope).formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' }),
   }
-  for (const statement of buildStatements(usesOfFunction(name), reached)) role.addToPolicy(statement)
+  for (const statement of buildPolicyStatements(declaredUsesOfFunction(name), reached))
+    role.addToPolicy(statement)
   const tablesKey = importCustomerKey(scope, settings, 'tables')
-  if (tablesKey) role.addToPolicy(allowThroughService(scope, 'dynamodb', tablesKey, OF_TABLES))
+  if (tablesKey) role.addToPolicy(allowKeyThroughService(scope, 'dynamodb', tablesKey, OF_TABLES))
   role.addToPolicy(
     new PolicyStatement({
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
@@ -278,7 +279,7 @@ export function buildFunctionVariables(
   scope: Construct,
   { name, settings, store, audit }: FunctionProps,
 ): Record<string, string> {
-  const uses = usesOfFunction(name)
+  const uses = declaredUsesOfFunction(name)
   const variables: Record<string, string> = defined({
     API_ADDRESS: settings.apiAddress,
     LINK_ADDRESS: settings.linkAddress,
@@ -297,8 +298,8 @@ export function buildFunctionVariables(
     WORKER_FUNCTION: uses.includes('background') ? calledName(settings, 'on-job') : undefined,
     PULL_FUNCTION: uses.includes('pull') ? calledName(settings, 'on-pull') : undefined,
     WORKFLOWS: uses.includes('workflow') ? workflowArn(scope, settings, '') : undefined,
-    ...buildOwnVariables(name, settings),
-    TABLES_CLIENT: chooseTablesClient(name, settings.tablesClient),
+    ...buildVariablesOfFunction(name, settings),
+    TABLES_CLIENT: chooseTablesClientModule(name, settings.tablesClient),
     CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
       ? store.ceremony.tableName
       : undefined,

@@ -13,7 +13,7 @@ interface TableNames {
 }
 
 /** The tables and the key that functions use. */
-export interface Storage {
+export interface StorageResources {
   /** data that a DR secondary replicates */
   data: TableNames
   /** data of this cluster only */
@@ -25,7 +25,7 @@ export interface Storage {
 }
 
 /** Returns the data stack's tables and key, or the restored ones that the settings name. */
-export function resolveStorage(scope: Construct, { restored }: Settings, own: DataStack): Storage {
+export function resolveStorage(scope: Construct, { restored }: Settings, own: DataStack): StorageResources {
   if (!restored)
     return {
       data: own.data,

@@ -24,14 +24,14 @@ import { Construct } from 'constructs'
 import { bounds } from '../../shared/values/bounds.ts'
 import { defined } from '../../shared/values/defined.ts'
 import type { Settings } from '../settings.ts'
-import { logGroupEncryption } from './account.ts'
+import { createLogGroupEncryption } from './account.ts'
 import {
   buildFunctionVariables,
   createFunctionRole,
   type FunctionContext,
   logRemovalPolicy,
 } from './group-function.ts'
-import { webPaths } from './web-paths.ts'
+import { webPathRules } from './web-paths.ts'
 
 /** Folder in functions/ of the group that the Web Function serves. */
 const NAME = 'login'
@@ -72,7 +72,7 @@ export class WebLogins extends Construct {
     // Lambda writes to this group first, and would create it without a retention period
     const local = new LogGroup(this, 'LocalLogs', {
       logGroupName: `${logs.logGroupName}.local`,
-      ...logGroupEncryption(this, settings),
+      ...createLogGroupEncryption(this, settings),
       retention: settings.logRetentionDays,
       removalPolicy: logRemovalPolicy(settings),
     })
@@ -108,7 +108,7 @@ export class WebLogins extends Construct {
       ...(web.webAclArn === undefined ? {} : { webAclId: web.webAclArn }),
       defaultBehavior: toApi,
       additionalBehaviors: Object.fromEntries(
-        webPaths.map(([pattern, isWeb]) => [pattern, isWeb ? toWeb : toApi]),
+        webPathRules.map(([pattern, isWeb]) => [pattern, isWeb ? toWeb : toApi]),
       ),
       errorResponses: CACHED_ERRORS.map(httpStatus => ({ httpStatus, ttl: Duration.seconds(0) })),
     })

@@ -1,21 +1,21 @@
 import { WAITING_EXECUTION_TTL_MS } from '../../shared/replication/operation/waiting.ts'
 import { FINAL_ERROR_NAME, type WorkflowDefinition } from '../../shared/workers/workflows.ts'
 
-export const RETRY = [
+export const TASK_RETRY_RULES = [
   { ErrorEquals: [FINAL_ERROR_NAME], MaxAttempts: 0 },
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
 /** Fields of an error that the next state receives: its name, and Lambda's message if there is one. */
-export const ERROR_OUTPUT = {
+export const CATCH_ERROR_OUTPUT = {
   error: '{% $states.errorOutput.Error %}',
   cause: "{% $exists($states.errorOutput.Cause) ? $states.errorOutput.Cause : '' %}",
 }
 /** The same fields as input of the step that reports the error. */
-export const ERROR_INPUT = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
+export const CAUGHT_ERROR_INPUT = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
 
 /** The first state: it distinguishes executions started by a request from those an operator started. */
-export const ENTRY_STATE = 'operation given?'
+export const ENTRY_STATE_NAME = 'operation given?'
 
 export interface WorkflowArns {
   /** ARN of the Step Functions action that invokes a function */
@@ -43,12 +43,12 @@ export function defineWorkflow(
       FunctionName: arns.worker,
       Payload: { workflow: name, operation: '{% $operation %}', ...payload },
     },
-    Retry: RETRY,
+    Retry: TASK_RETRY_RULES,
   })
   const states = steps.map((step, index) => {
     const [here = '', next = 'done'] = [names[index], names[index + 1]]
     if (typeof step !== 'string') return { [here]: { Type: 'Wait', Seconds: step.seconds, Next: next } }
-    const failed = { at: step, ...ERROR_OUTPUT }
+    const failed = { at: step, ...CATCH_ERROR_OUTPUT }
     return {
       [step]: {
         ...invoke({ step }),
@@ -66,13 +66,13 @@ export function defineWorkflow(
   return {
     Comment: summary,
     QueryLanguage: 'JSONata',
-    StartAt: ENTRY_STATE,
+    StartAt: ENTRY_STATE_NAME,
     States: {
-      ...defineEntryStates(name, authority, first, arns),
+      ...defineWorkflowEntryStates(name, authority, first, arns),
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },
       failed: {
-        ...invoke({ step: 'failed', at: '{% $states.input.at %}', ...ERROR_INPUT }),
+        ...invoke({ step: 'failed', at: '{% $states.input.at %}', ...CAUGHT_ERROR_INPUT }),
         Output: '{% $states.input %}',
         Next: 'ended',
       },
@@ -89,7 +89,7 @@ export function defineWorkflow(
  * Defines the entry states. An execution with an operation starts its first step at once. One without waits for a
  * request that brings an operation.
  */
-export function defineEntryStates(
+export function defineWorkflowEntryStates(
   name: string,
   authority: string,
   Next: string,
@@ -99,7 +99,7 @@ export function defineEntryStates(
   const token = '{% $states.context.Task.Token %}'
   const options = '{% $states.context.Execution.Input %}'
   return {
-    [ENTRY_STATE]: {
+    [ENTRY_STATE_NAME]: {
       Type: 'Choice',
       Choices: [
         {
@@ -115,7 +115,7 @@ export function defineEntryStates(
       Resource: `${invoke}.waitForTaskToken`,
       Arguments: { FunctionName, Payload: { workflow: name, step: 'wait', token, options } },
       TimeoutSeconds: WAITING_EXECUTION_TTL_MS / 1000,
-      Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
+      Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...TASK_RETRY_RULES],
       Catch: [{ ErrorEquals: ['States.Timeout'], Next: 'nobody came' }],
       Assign: { operation: '{% $states.result.operation %}' },
       Next,

@@ -4,7 +4,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
-import { workflowName } from './group-function.ts'
+import { stageWorkflowName } from './group-function.ts'
 import type { WorkflowArns } from './workflow-definition.ts'
 
 interface WorkflowMachineProps {
@@ -34,7 +34,7 @@ export class WorkflowMachine extends Construct {
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     })
     this.machine = new CfnStateMachine(this, 'Machine', {
-      stateMachineName: workflowName(settings, name),
+      stateMachineName: stageWorkflowName(settings, name),
       roleArn: role.roleArn,
       definition: definition({ invoke, worker: worker.functionArn }),
     })

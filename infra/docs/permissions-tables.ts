@@ -3,9 +3,9 @@ import type { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { type EndpointUse, endpointUses } from '../../shared/api/endpoint.ts'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { DRILL_WORKFLOW_NAME, workflowDefinitions } from '../../shared/workers/workflows.ts'
-import { usesOfFunction } from '../build/uses.ts'
-import { root } from '../checkout.ts'
-import { buildStatements, type GrantScope } from '../constructs/grants.ts'
+import { declaredUsesOfFunction } from '../build/uses.ts'
+import { checkoutRoot } from '../checkout.ts'
+import { buildPolicyStatements, type PolicyGrantScope } from '../constructs/grants.ts'
 
 interface Template {
   // biome-ignore lint/suspicious/noExplicitAny: properties differ by type
@@ -13,7 +13,7 @@ interface Template {
 }
 
 /** Templates of a cluster by stack name. */
-export type Templates = ReadonlyMap<string, Template>
+export type StackTemplates = ReadonlyMap<string, Template>
 
 /** A permission: one action on one resource under a condition. */
 interface Permission {
@@ -100,7 +100,7 @@ const nameOf = ({ action, resource, condition }: Permission): string =>
 const machine = (name: string): string => `:stateMachine:cloud-auth-docs-${name}`
 
 /** ARNs for grants, in a form that `readable` recognises. */
-const scope: GrantScope = {
+const scope: PolicyGrantScope = {
   store: {
     data: { tableArn: 'Data00000000', tableName: '' },
     cluster: { tableArn: 'Cluster00000000', tableName: '' },
@@ -133,7 +133,7 @@ const BESIDE: Readonly<Record<string, string>> = {
  * Returns a lookup of each use's purpose: the comment before it in the list of uses. @throws Error if there is none
  */
 function readReasons(): (use: EndpointUse) => string {
-  const text = readFileSync(`${root}shared/api/endpoint.ts`, 'utf8')
+  const text = readFileSync(`${checkoutRoot}shared/api/endpoint.ts`, 'utf8')
   const found = new Map(
     [...text.matchAll(/\/\*\* (.+?) \*\/\n {2}'([\w-]+)',/g)].map(([, why = '', use = '']) => [
       use,
@@ -147,8 +147,8 @@ function readReasons(): (use: EndpointUse) => string {
 /** Returns a lookup of a permission's reasons: the uses that need it. */
 function reasonsOf(name: string): (permission: Permission) => string {
   const why = readReasons()
-  const uses = usesOfFunction(name).map(use => {
-    const statements = buildStatements([use], scope).map(
+  const uses = declaredUsesOfFunction(name).map(use => {
+    const statements = buildPolicyStatements([use], scope).map(
       (one: PolicyStatement) => one.toStatementJson() as Statement,
     )
     return [why(use), new Set(statements.flatMap(permissionsIn).map(nameOf))] as const
@@ -223,7 +223,7 @@ interface Role {
 }
 
 /** Returns the statements of each role of a cluster, in the order of their owners' names. */
-function rolesIn(templates: Templates): Role[] {
+function rolesIn(templates: StackTemplates): Role[] {
   const policies = [...templates.values()].flatMap(template => {
     const owners = ownersIn(template)
     return Object.values(template.Resources).flatMap(({ Type, Properties }) =>
@@ -241,7 +241,7 @@ function rolesIn(templates: Templates): Role[] {
 }
 
 /** Returns all permissions with their reasons, a section for each role. */
-export const renderPermissionSections = (templates: Templates): string =>
+export const renderPermissionSections = (templates: StackTemplates): string =>
   `# What each function may do, and why\n\n${rolesIn(templates)
     .map(({ owner, statements }) => `## ${owner}\n\n${tableOf(owner, statements)}\n`)
     .join('\n')}`
@@ -250,7 +250,7 @@ export const renderPermissionSections = (templates: Templates): string =>
 const MAX_NAMED = 8
 
 /** Returns who holds each permission, the rarest first: permissions with the same holders and condition share a line. */
-function holdersTable(templates: Templates): string {
+function holdersTable(templates: StackTemplates): string {
   const permissions = rolesIn(templates).flatMap(({ owner, statements }) =>
     statements.flatMap(permissionsIn).map(one => ({ ...one, owner })),
   )
@@ -283,7 +283,7 @@ function holdersTable(templates: Templates): string {
 }
 
 /** Returns the page of the documents. */
-export const renderPermissionsPage = (templates: Templates): string => `# What each function may do
+export const renderPermissionsPage = (templates: StackTemplates): string => `# What each function may do
 
 For reviewers of security, and for administrators who set a permissions boundary. Each Lambda function and each state machine has a role of
 its own, without managed policies. Grants follow from the uses that endpoints and workers declare, so a function can do nothing else.

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { endpointAnswers } from '../../shared/endpoints/answers/all.ts'
 import { buildOpenApi } from '../../shared/endpoints/openapi.ts'
-import { root, version } from '../checkout.ts'
+import { checkoutRoot, version } from '../checkout.ts'
 
 writeFileSync(
-  `${root}docs/openapi.json`,
+  `${checkoutRoot}docs/openapi.json`,
   `${JSON.stringify(buildOpenApi(endpointGroups, endpointAnswers, version), null, 2)}\n`,
 )

@@ -1,13 +1,13 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build, type Plugin } from 'esbuild'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
-import { buildPrograms, programs } from '../build/command.ts'
-import { readContext, root } from '../checkout.ts'
+import { buildPrograms, shippedPrograms } from '../build/command.ts'
+import { checkoutRoot, readCdkContext } from '../checkout.ts'
 import { renderDeclaration } from './declaration.ts'
-import { peers } from './parts.ts'
+import { peerPackageNames } from './parts.ts'
 
 /** Default directory of the package. */
-const packageDir = `${root}.build/package`
+const packageDir = `${checkoutRoot}.build/package`
 
 interface Manifest {
   name: string
@@ -49,9 +49,11 @@ function manifestOf(own: Manifest): object {
       '.': { types: './lib/index.d.ts', import: './lib/index.js' },
       './package.json': './package.json',
     },
-    bin: Object.fromEntries(Object.entries(programs).map(([name, { file }]) => [name, `./bin/${file}`])),
+    bin: Object.fromEntries(
+      Object.entries(shippedPrograms).map(([name, { file }]) => [name, `./bin/${file}`]),
+    ),
     files: ['lib', 'bin', 'functions', 'cdk.json'],
-    peerDependencies: Object.fromEntries(peers.map(one => [one, `^${devDependencies[one]}`])),
+    peerDependencies: Object.fromEntries(peerPackageNames.map(one => [one, `^${devDependencies[one]}`])),
   }
 }
 
@@ -62,27 +64,27 @@ function manifestOf(own: Manifest): object {
 export async function buildPackage(bundles: string, directory = packageDir): Promise<void> {
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(`${directory}/lib`, { recursive: true })
-  const own = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as Manifest
-  const { settings: _, ...context } = readContext()
+  const own = JSON.parse(readFileSync(`${checkoutRoot}package.json`, 'utf8')) as Manifest
+  const { settings: _, ...context } = readCdkContext()
   const write = (file: string, content: object) =>
     writeFileSync(`${directory}/${file}`, `${JSON.stringify(content, null, 2)}\n`)
   write('package.json', manifestOf(own))
   write('cdk.json', { context })
   writeFileSync(`${directory}/lib/index.d.ts`, renderDeclaration())
-  cpSync(`${root}LICENSE`, `${directory}/LICENSE`)
-  cpSync(`${root}infra/package/README.md`, `${directory}/README.md`)
+  cpSync(`${checkoutRoot}LICENSE`, `${directory}/LICENSE`)
+  cpSync(`${checkoutRoot}infra/package/README.md`, `${directory}/README.md`)
   cpSync(bundles, `${directory}/functions`, {
     recursive: true,
     filter: from => !/\/(metafiles\.json|fingerprint)$/.test(from),
   })
   await build({
     ...bundled,
-    entryPoints: { index: `${root}infra/package/index.ts` },
+    entryPoints: { index: `${checkoutRoot}infra/package/index.ts` },
     outdir: `${directory}/lib`,
-    external: peers.flatMap(one => [one, `${one}/*`]),
+    external: peerPackageNames.flatMap(one => [one, `${one}/*`]),
     plugins: [tableWithoutHandlers],
     legalComments: 'linked',
-    absWorkingDir: root,
+    absWorkingDir: checkoutRoot,
     logLevel: 'warning',
   })
   await buildPrograms(`${directory}/bin`)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { root } from '../checkout.ts'
+import { checkoutRoot } from '../checkout.ts'
 import { settingsSchema } from '../settings.ts'
 
 /** Files that declare the settings with their comments. */
@@ -20,7 +20,7 @@ interface Schema {
 
 /** Returns a lookup of a setting's comment in the sources. @throws Error if there is none */
 function commentsOf(): (name: string) => string[] {
-  const text = SOURCES.map(name => readFileSync(`${root}infra/${name}.ts`, 'utf8')).join('\n')
+  const text = SOURCES.map(name => readFileSync(`${checkoutRoot}infra/${name}.ts`, 'utf8')).join('\n')
   const found = new Map(
     [...text.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2}(\w+): /gm)].map(
       ([, comment = '', name = '']) => [name, linesOf(comment)],

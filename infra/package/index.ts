@@ -1,10 +1,10 @@
 import type { Construct } from 'constructs'
-import { root } from '../checkout.ts'
+import { checkoutRoot } from '../checkout.ts'
 import { type CloudAuthProps, CloudAuth as Cluster } from '../cloud-auth.ts'
 
 /** The construct as published: it uses the bundles of the package. */
 export class CloudAuth extends Cluster {
   constructor(scope: Construct, id: string, props: CloudAuthProps) {
-    super(scope, id, props, `${root}functions`)
+    super(scope, id, props, `${checkoutRoot}functions`)
   }
 }

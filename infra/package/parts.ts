@@ -1,2 +1,2 @@
 /** Peer dependencies of the package. */
-export const peers = ['aws-cdk-lib', 'constructs'] as const
+export const peerPackageNames = ['aws-cdk-lib', 'constructs'] as const

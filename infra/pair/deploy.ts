@@ -1,9 +1,9 @@
 import { observeMember } from './ask.ts'
-import { classifyMember, decideOrder, type MemberState } from './order.ts'
+import { classifyMember, decideDeployOrder, type MemberState } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** Ports of a deployment. */
-export interface DeployPorts {
+export interface PairDeployPorts {
   say(text: string): void
   /** deploys the stacks of a cluster and returns when they are complete. @throws if the deployment fails */
   deploy(member: MemberPlan): Promise<void>
@@ -18,7 +18,7 @@ const LOOKS = 60
 async function waitUntilRestored(
   member: MemberPlan,
   before: MemberState,
-  { say, wait }: DeployPorts,
+  { say, wait }: PairDeployPorts,
 ): Promise<void> {
   const { name } = member
   let standing: MemberState = 'absent'
@@ -35,10 +35,10 @@ async function waitUntilRestored(
 /**
  * Deploys both clusters of a pair, the primary last. A cluster that answered before must return to its earlier state
  * before the other is deployed.
- * @param anyway see `decideOrder`
+ * @param anyway see `decideDeployOrder`
  * @throws Error if the order is refused, or a cluster does not return to its state
  */
-export async function deployPair(pair: PairPlan, anyway: boolean, around: DeployPorts): Promise<void> {
+export async function deployPair(pair: PairPlan, anyway: boolean, around: PairDeployPorts): Promise<void> {
   const { say, deploy } = around
   const see = async (member: MemberPlan) => {
     const standing = classifyMember(await observeMember(member))
@@ -46,7 +46,7 @@ export async function deployPair(pair: PairPlan, anyway: boolean, around: Deploy
   }
   const seen = await Promise.all([see(pair[0]), see(pair[1])])
   for (const { name, standing } of seen) say(`${name} is ${standing}`)
-  const decided = decideOrder(seen, anyway)
+  const decided = decideDeployOrder(seen, anyway)
   if ('refused' in decided) throw new Error(`nothing was deployed: ${decided.refused}`)
   say(`deploying ${decided.order.map(({ name }) => name).join(', then ')}: ${decided.why}`)
   for (const { member, standing } of decided.order) {

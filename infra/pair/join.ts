@@ -6,7 +6,7 @@ import { memberConnection, toNamedCluster } from './ask.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** Ports of a join. */
-export interface JoinPorts {
+export interface PairJoinPorts {
   say(text: string): void
   /** @returns the operator's answer */
   question(text: string): Promise<string>
@@ -31,7 +31,7 @@ const goal: SetGoal = {
  * @param name the joining cluster
  * @throws Error if a cluster is not in the required state, or refuses a request
  */
-export async function joinPair(pair: PairPlan, name: string, around: JoinPorts): Promise<void> {
+export async function joinPair(pair: PairPlan, name: string, around: PairJoinPorts): Promise<void> {
   const { say, question, tokens, wait } = around
   const secondary = pair.find(one => one.name === name)
   const primary = pair.find(one => one.name !== name)

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline/promises'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { createApp } from '../app.ts'
-import { buildFunctions } from '../build/functions.ts'
-import { bundlesDir, root } from '../checkout.ts'
-import { createWriter } from '../command/output.ts'
+import { createCdkApp } from '../app.ts'
+import { buildFunctionBundles } from '../build/functions.ts'
+import { bundlesDir, checkoutRoot } from '../checkout.ts'
+import { createTerminalWriter } from '../command/output.ts'
 import { deployPair } from './deploy.ts'
 import { joinPair } from './join.ts'
-import { type MemberPlan, type PairPlan, readPairFile } from './settings.ts'
-import { definePair } from './stacks.ts'
+import { type MemberPlan, type PairPlan, readPairPlanFile } from './settings.ts'
+import { definePairStacks } from './stacks.ts'
 
 const HELP = `npm run deploy:pair -- <file> [options]    deploys both clusters of a DR set, the primary last
 
@@ -28,9 +28,9 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const
 
-const OUT = `${root}.build/pair`
+const OUT = `${checkoutRoot}.build/pair`
 
-const write = createWriter(process.stderr)
+const write = createTerminalWriter(process.stderr)
 const say = (text: string): void => write(`${text}\n`)
 const wait = (ms: number): Promise<void> => setTimeout(ms)
 
@@ -45,16 +45,16 @@ async function question(text: string): Promise<string> {
 
 /** Writes the templates of both clusters to one assembly, so that both deploy the same build. */
 async function synthesise(pair: PairPlan): Promise<void> {
-  await buildFunctions()
-  const app = createApp(OUT)
-  definePair(app, pair, bundlesDir)
+  await buildFunctionBundles()
+  const app = createCdkApp(OUT)
+  definePairStacks(app, pair, bundlesDir)
   app.synth()
 }
 
 function deploy({ name, profile }: MemberPlan): Promise<void> {
   const given = ['cdk', 'deploy', '--app', OUT, '--require-approval', 'never', `${name}/*`]
   const child = spawn('npx', profile === undefined ? given : [...given, '--profile', profile], {
-    cwd: root,
+    cwd: checkoutRoot,
     stdio: 'inherit',
   })
   return new Promise((resolve, reject) => {
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options, allowPositionals: true })
   const [file] = positionals
   if (values.help || file === undefined) return say(HELP)
-  const pair = readPairFile(file)
+  const pair = readPairPlanFile(file)
   if (values.join !== undefined) {
     const { PRIMARY_TOKEN: primary = '', SECONDARY_TOKEN: secondary = '' } = process.env
     if (!primary || !secondary)

@@ -18,7 +18,7 @@ export type MemberState =
   | 'unclear'
 
 /** A cluster as observed before a deployment. */
-export interface MemberSeen {
+export interface ObservedMember {
   name: string
   standing: MemberState
 }
@@ -40,7 +40,10 @@ const OBSTACLES: Partial<Record<MemberState, string>> = {
  * @param clusters as observed, in the order of the file
  * @param anyway the operator allows a deployment although a cluster does not answer
  */
-export function decideOrder<C extends MemberSeen>(clusters: readonly [C, C], anyway: boolean): Order<C> {
+export function decideDeployOrder<C extends ObservedMember>(
+  clusters: readonly [C, C],
+  anyway: boolean,
+): Order<C> {
   const [one, other] = clusters
   const obstructed = clusters.find(({ standing }) => OBSTACLES[standing])
   if (obstructed) return { refused: `${obstructed.name} ${OBSTACLES[obstructed.standing]}` }

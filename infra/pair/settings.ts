@@ -102,7 +102,7 @@ function findPairFault([first, second]: PairPlan): string | undefined {
  * @param value parsed JSON
  * @throws Error that names the faults
  */
-export function readPair(value: unknown): PairPlan {
+export function parsePairPlan(value: unknown): PairPlan {
   const read = v.safeParse(schema, value)
   if (!read.success) {
     const faults = read.issues.map(issue => `  ${v.getDotPath(issue) ?? 'pair'}: ${issue.message}`)
@@ -114,4 +114,5 @@ export function readPair(value: unknown): PairPlan {
   return pair
 }
 
-export const readPairFile = (file: string): PairPlan => readPair(JSON.parse(readFileSync(file, 'utf8')))
+export const readPairPlanFile = (file: string): PairPlan =>
+  parsePairPlan(JSON.parse(readFileSync(file, 'utf8')))

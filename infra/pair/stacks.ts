@@ -5,7 +5,7 @@ import type { SettingsInput } from '../settings.ts'
 import type { PairPlan } from './settings.ts'
 
 /** Creates the stacks of both clusters, each below its name, in its own account and region. */
-export function definePair(app: App, pair: PairPlan, bundles = bundlesDir): void {
+export function definePairStacks(app: App, pair: PairPlan, bundles = bundlesDir): void {
   for (const { name, account, region, rawSettings } of pair)
     new CloudAuth(app, name, { ...(rawSettings as SettingsInput), env: { account, region } }, bundles)
 }

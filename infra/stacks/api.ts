@@ -4,12 +4,17 @@ import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Construct } from 'constructs'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { bounds } from '../../shared/values/bounds.ts'
-import { logGroupEncryption } from '../constructs/account.ts'
+import { createLogGroupEncryption } from '../constructs/account.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
-import { createFronts, type Fronts } from '../constructs/fronts/fronts.ts'
-import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type ServedFunction } from '../constructs/fronts/served.ts'
+import { type ApiFronts, createApiFronts } from '../constructs/fronts/fronts.ts'
 import {
-  createFunctionLogs,
+  apiPathsOfGroup,
+  DEFAULT_ROUTE,
+  LINK_ROUTE,
+  type ServedFunction,
+} from '../constructs/fronts/served.ts'
+import {
+  createFunctionLogGroup,
   type FunctionContext,
   GroupFunction,
   logRemovalPolicy,
@@ -17,7 +22,7 @@ import {
 import { resolveStorage } from '../constructs/storage.ts'
 import { WebLogins } from '../constructs/web-logins.ts'
 import type { Settings } from '../settings.ts'
-import { addAlarm, LineAlarms } from '../watching/alarm.ts'
+import { addMetricAlarm, LineAlarms } from '../watching/alarm.ts'
 import { Dashboard } from '../watching/dashboard.ts'
 import { SavedQueries } from '../watching/saved-queries.ts'
 import type { DataStack } from './data.ts'
@@ -48,19 +53,19 @@ export class ApiStack extends Stack {
   constructor(scope: Construct, id: string, { settings, store, bundles, ...props }: ApiProps) {
     super(scope, id, props)
     const audit = new LogGroup(this, 'Audit', {
-      ...logGroupEncryption(this, settings),
+      ...createLogGroupEncryption(this, settings),
       retention: settings.auditRetentionDays,
       removalPolicy: logRemovalPolicy(settings),
     })
     this.functionContext = { settings, store: resolveStorage(this, settings, store), audit, bundles }
-    this.logs = createFunctionLogs(this, this.functionContext)
+    this.logs = createFunctionLogGroup(this, this.functionContext)
     const carrier = new AuditCarrier(this, 'AuditCarrier', { ...this.functionContext, source: this.logs })
     this.functions = [
       ...endpointGroups.map(group => this.group(group.name)),
       this.group('link'),
       this.group('fallback'),
     ]
-    const fronts = createFronts(this, settings, this.served(), this.logs)
+    const fronts = createApiFronts(this, settings, this.served(), this.logs)
     // clients reach the API only after the subscription exists that carries its audit entries
     for (const door of fronts.entrances) door.addResourceDependency(carrier.subscription)
     new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })
@@ -88,7 +93,7 @@ export class ApiStack extends Stack {
 
   private webLogins(
     web: NonNullable<Settings['webLogins']>,
-    { endpoint }: Pick<Fronts, 'endpoint'>,
+    { endpoint }: Pick<ApiFronts, 'endpoint'>,
     owner: Stack,
   ): void {
     if (endpoint === undefined)
@@ -107,14 +112,14 @@ export class ApiStack extends Stack {
   }
 
   /** Adds the alarms on responses to clients and on log lines of the functions. */
-  private alarms({ errors }: Fronts, carrier: string): void {
+  private alarms({ errors }: ApiFronts, carrier: string): void {
     const { settings } = this.functionContext
     new LineAlarms(this, 'LogAlarms', { settings, logs: this.logs })
     // IAM authorises every invocation of these two, so strangers cannot trigger the alarm
-    addAlarm(this, 'Initialised', settings, [this.named('init')])
-    addAlarm(this, 'RootGeneration', settings, [this.named('generate-root')])
-    for (const { alarm, series } of errors) addAlarm(this, alarm, settings, [series])
-    addAlarm(this, 'Throttled', settings, [this.named('login'), this.named('link'), carrier])
+    addMetricAlarm(this, 'Initialised', settings, [this.named('init')])
+    addMetricAlarm(this, 'RootGeneration', settings, [this.named('generate-root')])
+    for (const { alarm, series } of errors) addMetricAlarm(this, alarm, settings, [series])
+    addMetricAlarm(this, 'Throttled', settings, [this.named('login'), this.named('link'), carrier])
   }
 
   private function = (name: string): GroupFunction | undefined =>
@@ -134,7 +139,7 @@ export class ApiStack extends Stack {
 
   /** Returns the functions that API Gateway calls, each with its paths. */
   private served(): ServedFunction[] {
-    const paths = [...endpointGroups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
+    const paths = [...endpointGroups.map(apiPathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions
       .map(({ node, called }, index) => ({ name: node.id, lambda: called, paths: paths[index] ?? [] }))
       .filter(one => one.paths.length > 0)

@@ -17,7 +17,7 @@ import { StreamSource } from '../constructs/stream-source.ts'
 import { WorkflowMachine } from '../constructs/workflow.ts'
 import { defineWorkflow, type WorkflowArns } from '../constructs/workflow-definition.ts'
 import type { Settings } from '../settings.ts'
-import { addAlarm } from '../watching/alarm.ts'
+import { addMetricAlarm } from '../watching/alarm.ts'
 import type { ApiStack } from './api.ts'
 
 /** Lambda functions that run on schedules, from streams and in workflows. */
@@ -67,7 +67,7 @@ export class WorkersStack extends Stack {
     machines.push(machine(ATTEMPT_WORKFLOW, 'on-attempt', defineAttemptWorkflow))
     machines.push(machine(DRILL_WORKFLOW_NAME, 'on-drill', defineDrillWorkflow))
     this.watch(machines, lambdas, settings)
-    addAlarm(this, 'WorkersThrottled', settings, names)
+    addMetricAlarm(this, 'WorkersThrottled', settings, names)
     const rehearses = lambdas.get('on-drill')
     if (settings.drill && rehearses)
       calls(
@@ -100,7 +100,7 @@ export class WorkersStack extends Stack {
       },
     })
     calls(rule, journal)
-    addAlarm(this, 'WorkflowFailed', settings, [rule.ruleName])
+    addMetricAlarm(this, 'WorkflowFailed', settings, [rule.ruleName])
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

@@ -3,10 +3,17 @@ import { CfnMetricFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { metricNamespace } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
-import { type AlarmName, type AlarmRow, alarmName, alarmNames, alarmPage, rowOfAlarm } from './alarms.ts'
+import {
+  type AlarmName,
+  type AlarmRow,
+  alarmNameInStage,
+  alarmNames,
+  alarmPageLink,
+  rowOfAlarm,
+} from './alarms.ts'
 
 /** A CloudWatch metric, as alarms reference it. */
-export interface Series {
+export interface MetricSeries {
   namespace: string
   metricName: string
   dimensions: { name: string; value: string }[]
@@ -18,10 +25,15 @@ const MOST_METRICS = 10
 /**
  * The AWS resource that an alarm counts: the value of its dimension, or a complete metric that replaces the table's.
  */
-type Whose = string | Series
+type Whose = string | MetricSeries
 
 /** Returns the metrics that an alarm counts. @param whose one entry for each counted AWS resource */
-function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: readonly Whose[]): Series[] {
+function seriesOf(
+  name: AlarmName,
+  { counts }: AlarmRow,
+  stage: string,
+  whose: readonly Whose[],
+): MetricSeries[] {
   const own = (metricName: string) => ({ namespace: metricNamespace(stage), metricName, dimensions: [] })
   if (counts.kind === 'pattern') return [own(name)]
   if (counts.kind === 'own') return counts.own.map(own)
@@ -35,8 +47,8 @@ function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: r
 function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<CfnAlarmProps, 'metrics'> {
   const { description, above = 0, below, of: [datapointsToAlarm, evaluationPeriods] = [1, 1] } = row
   return {
-    alarmName: alarmName(name, settings.stage),
-    alarmDescription: `${description}. What to do: ${alarmPage(name)}`,
+    alarmName: alarmNameInStage(name, settings.stage),
+    alarmDescription: `${description}. What to do: ${alarmPageLink(name)}`,
     evaluationPeriods,
     datapointsToAlarm,
     threshold: below ?? above,
@@ -51,7 +63,7 @@ function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<C
  * @param whose counted AWS resources, for example function names; empty for alarms on log lines
  * @throws Error if CloudWatch would reject it
  */
-export function addAlarm(
+export function addMetricAlarm(
   scope: Construct,
   name: AlarmName,
   settings: Settings,
@@ -103,7 +115,7 @@ export class LineAlarms extends Construct {
             { metricNamespace: metricNamespace(settings.stage), metricName: name, metricValue: '1' },
           ],
         })
-      addAlarm(scope, name, settings)
+      addMetricAlarm(scope, name, settings)
     }
   }
 }

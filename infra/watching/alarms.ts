@@ -3,7 +3,7 @@ import type { MetricName } from '../../shared/watching/metrics.ts'
 import { EXPIRY_NOTICE_DAYS } from '../../shared/watching/notice.ts'
 
 /** The log events or metrics that an alarm counts. */
-export type Counted =
+export type CountedByAlarm =
   /**
    * log events of the functions that match a pattern.
    * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
@@ -16,7 +16,7 @@ export type Counted =
 
 /** An alarm. It notifies the targets in `alarmActionArns`, and turns off by itself. */
 export interface AlarmRow {
-  counts: Counted
+  counts: CountedByAlarm
   /** its description for the person on call */
   description: string
   /** on if more than this is counted in a period; default 0 */
@@ -44,7 +44,7 @@ const lambda = (metric: string, whose: string) =>
   ({ kind: 'aws', aws: 'AWS/Lambda', metric, dimension: 'FunctionName', whose }) as const
 
 /** One row for each alarm. Its anchor in docs/do/troubleshooting.md is its name. */
-export const alarms = {
+export const alarmRows = {
   ServerErrors: {
     counts: {
       kind: 'aws',
@@ -202,16 +202,16 @@ export const alarms = {
   },
 } as const satisfies Record<string, AlarmRow>
 
-export type AlarmName = keyof typeof alarms
+export type AlarmName = keyof typeof alarmRows
 
 /** Returns the row of an alarm with its optional columns. */
-export const rowOfAlarm = (name: AlarmName): AlarmRow => alarms[name]
+export const rowOfAlarm = (name: AlarmName): AlarmRow => alarmRows[name]
 
-export const alarmNames = Object.keys(alarms) as AlarmName[]
+export const alarmNames = Object.keys(alarmRows) as AlarmName[]
 
 /** Alarms that exist with some fronts only. */
 export type FrontAlarm = {
-  [Name in AlarmName]: (typeof alarms)[Name] extends { ofFronts: true } ? Name : never
+  [Name in AlarmName]: (typeof alarmRows)[Name] extends { ofFronts: true } ? Name : never
 }[AlarmName]
 
 /** Alarms of every deployment. */
@@ -222,7 +222,7 @@ const isCommon = (name: AlarmName): name is CommonAlarm => !rowOfAlarm(name).ofF
 export const commonAlarms = alarmNames.filter(isCommon)
 
 /** Returns the name of an alarm in CloudWatch. */
-export const alarmName = (name: AlarmName, stage: string): string => `cloud-auth-${stage}-${name}`
+export const alarmNameInStage = (name: AlarmName, stage: string): string => `cloud-auth-${stage}-${name}`
 
 /** Returns the link to the section on an alarm in the troubleshooting page. */
-export const alarmPage = (name: AlarmName): string => `docs/do/troubleshooting.md#${name.toLowerCase()}`
+export const alarmPageLink = (name: AlarmName): string => `docs/do/troubleshooting.md#${name.toLowerCase()}`

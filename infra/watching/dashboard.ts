@@ -3,8 +3,8 @@ import { CfnDashboard } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
 import { type MetricName, metricNamespace, metricOf } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
-import type { Series } from './alarm.ts'
-import { type AlarmName, alarmName, alarmNames, commonAlarms } from './alarms.ts'
+import type { MetricSeries } from './alarm.ts'
+import { type AlarmName, alarmNameInStage, alarmNames, commonAlarms } from './alarms.ts'
 
 /** A graph of the dashboard. */
 interface Graph {
@@ -17,7 +17,7 @@ interface Graph {
 }
 
 /** One row per graph. */
-export const graphs: readonly Graph[] = [
+export const dashboardGraphs: readonly Graph[] = [
   { title: 'Logins, by type, outcome and reason', own: ['Logins'] },
   { title: 'How long logins take (ms)', own: ['LoginLatency'], stats: ['p50', 'p99'] },
   {
@@ -36,7 +36,7 @@ export const graphs: readonly Graph[] = [
 interface DashboardProps {
   settings: Settings
   /** request metrics, and the alarms on errors */
-  fronts: { requests: readonly Series[]; errors: readonly { alarm: AlarmName }[] }
+  fronts: { requests: readonly MetricSeries[]; errors: readonly { alarm: AlarmName }[] }
 }
 
 const WIDTH = 8
@@ -49,7 +49,7 @@ export class Dashboard extends Construct {
     super(scope, id)
     const stack = Stack.of(this)
     const namespace = metricNamespace(settings.stage)
-    const widgets = graphs.map((picture, index) => ({
+    const widgets = dashboardGraphs.map((picture, index) => ({
       type: 'metric',
       x: (index % PER_ROW) * WIDTH,
       y: HEIGHT * Math.floor(index / PER_ROW) + HEIGHT,
@@ -73,7 +73,7 @@ export class Dashboard extends Construct {
         stack.formatArn({
           service: 'cloudwatch',
           resource: 'alarm',
-          resourceName: alarmName(name, settings.stage),
+          resourceName: alarmNameInStage(name, settings.stage),
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       )
@@ -108,7 +108,7 @@ function ownOf({ own = [], stats = ['Sum'] }: Graph, namespace: string): unknown
   })
 }
 
-const toGraphMetric = ({ namespace, metricName, dimensions }: Series): unknown[] => [
+const toGraphMetric = ({ namespace, metricName, dimensions }: MetricSeries): unknown[] => [
   namespace,
   metricName,
   ...dimensions.flatMap(({ name, value }) => [name, value]),

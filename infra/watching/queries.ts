@@ -1,5 +1,5 @@
 /** A saved query over a log group. */
-export interface SavedQuery {
+export interface SavedLogQuery {
   /** log group of the functions, or the audit log */
   group: 'functions' | 'audit'
   /** what it shows */
@@ -17,7 +17,7 @@ const GRANTED = [
 ]
 
 /** One row per query, by its name in the AWS console. */
-export const queries = {
+export const savedLogQueries = {
   'failed requests': {
     group: 'functions',
     answers: 'failed requests (5xx) with causes',
@@ -97,4 +97,4 @@ export const queries = {
     answers: 'audit entries of an `X-Request-Id`',
     query: ['filter request.id = "<id>"', 'sort @timestamp asc'],
   },
-} as const satisfies Record<string, SavedQuery>
+} as const satisfies Record<string, SavedLogQuery>

@@ -1,9 +1,9 @@
 import { CfnQueryDefinition, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
-import { queries, type SavedQuery } from './queries.ts'
+import { type SavedLogQuery, savedLogQueries } from './queries.ts'
 
-interface SavedQueriesProps extends Record<SavedQuery['group'], LogGroup> {
+interface SavedQueriesProps extends Record<SavedLogQuery['group'], LogGroup> {
   settings: Settings
 }
 
@@ -11,7 +11,7 @@ interface SavedQueriesProps extends Record<SavedQuery['group'], LogGroup> {
 export class SavedQueries extends Construct {
   constructor(scope: Construct, id: string, { settings, ...groups }: SavedQueriesProps) {
     super(scope, id)
-    for (const [name, { group, query }] of Object.entries<SavedQuery>(queries))
+    for (const [name, { group, query }] of Object.entries<SavedLogQuery>(savedLogQueries))
       new CfnQueryDefinition(this, name, {
         name: `cloud-auth-${settings.stage}/${name}`,
         queryString: query.join('\n| '),

@@ -15,7 +15,7 @@ import { Code, createClient } from '@connectrpc/connect'
 import { compressionGzip, connectNodeAdapter, createGrpcTransport } from '@connectrpc/connect-node'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLinkPort } from '../../infra/local/gateway/link-port.ts'
-import { createServerTls, newAuthority } from '../../infra/local/gateway/tls.ts'
+import { createLocalAuthority, createServerTls } from '../../infra/local/gateway/tls.ts'
 import { createLinkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { createLazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { createLinkHandler } from '../../shared/http/link.ts'
@@ -300,7 +300,7 @@ describe('the carrier refuses', () => {
   )
 
   describe('a certificate of an authority', () => {
-    const authority = newAuthority('an organisation')
+    const authority = createLocalAuthority('an organisation')
     const answering = async (names?: readonly string[]) => {
       const server = createHttpsServer(authority.issue('a balancer', names), gateway([]))
       return (await listening(server, 'https')).url
@@ -330,7 +330,7 @@ describe('the carrier refuses', () => {
         /IP: 127.0.0.1 is not in the cert/,
       )
       await w.revoke('west')
-      const other = newAuthority('another organisation').cert
+      const other = createLocalAuthority('another organisation').cert
       await expect(heartbeatOver(await answering(), carrier(shipped), other)).rejects.toThrow(
         /unable to verify|unable to get/,
       )

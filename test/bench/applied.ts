@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
-import { createEngineClient, createTables } from '../../infra/local/engine/engine.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
-import type { Model } from '../../infra/local/template/assembly.ts'
+import { createEngineClient, createEngineTables } from '../../infra/local/engine/engine.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
+import type { AssemblyModel } from '../../infra/local/template/assembly.ts'
 import { createCallMeter } from '../../shared/adapters/aws/system.ts'
 import { createDynamoTables } from '../../shared/adapters/aws/table.ts'
 import { generationOfExpiry, ttlOfGeneration } from '../../shared/journal/generation.ts'
@@ -126,12 +126,12 @@ function linkOver(entries: readonly JournalEntry[]): SourceLink {
  * AWS; absent: no lock
  */
 export async function appliedRate(
-  { engine, model }: { engine: string; model: Model },
+  { engine, model }: { engine: string; model: AssemblyModel },
   { count, instances, takesFor }: { count: number; instances: number; takesFor?: number },
 ): Promise<AppliedRate> {
   const suffix = randomUUID()
   const named = model.tables.map(table => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createTables(createEngineClient(engine, HOME.region, credentials), named)
+  await createEngineTables(createEngineClient(engine, HOME_ACCOUNT.region, credentials), named)
   const tap =
     takesFor === undefined
       ? undefined

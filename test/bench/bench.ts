@@ -6,9 +6,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root } from '../../infra/checkout.ts'
-import { useAwsAt } from '../../infra/local/host/aws-process.ts'
-import { type Host, type HostOptions, startHost } from '../../infra/local/host/host.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
+import { connectToImitatedAws } from '../../infra/local/host/aws-process.ts'
+import { type LocalHost, type LocalHostOptions, startLocalHost } from '../../infra/local/host/host.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { againstBench } from './compare.ts'
 import { curvesBench } from './curves.ts'
@@ -36,7 +36,7 @@ const { values: asked } = parseArgs({
 const HELP = `npm run bench [-- mode]    measures logins by 1 to 256 clients, without a journal and with one
 
   --against DIR        processor time of a login beside that of another checkout
-  --options JSON       with --against: options of this checkout's host (HostOptions), for example to compare a setting
+  --options JSON       with --against: options of this checkout's host (LocalHostOptions), for example to compare a setting
                        with its default: --against . --options '{"capacity":{"environments":1}}'
   --cost N             calls and prices of a pair at rest and under N logins a second
   --growth N,N         logins among so many tokens and roles
@@ -67,7 +67,7 @@ const machine = () => ({
 /** Starts the imitated AWS in its own process, so that its work does not count as the host's. */
 function providerProcess(): Promise<ReachedProvider & { stop: () => void }> {
   const child = spawn(process.execPath, ['infra/local/provider/main.ts', '--port', '0'], {
-    cwd: root,
+    cwd: checkoutRoot,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return new Promise((resolve, reject) => {
@@ -81,7 +81,10 @@ function providerProcess(): Promise<ReachedProvider & { stop: () => void }> {
 
 /** Logs in from a separate process. */
 function load(order: LoadOrder): Promise<LoadResult> {
-  const child = fork(`${root}test/bench/load.ts`, [], { env: { PATH: process.env['PATH'] }, silent: true })
+  const child = fork(`${checkoutRoot}test/bench/load.ts`, [], {
+    env: { PATH: process.env['PATH'] },
+    silent: true,
+  })
   return new Promise((resolve, reject) => {
     child.on('message', message => {
       if (message === 'ready') return child.send(order)
@@ -98,7 +101,7 @@ if (asked.cost) {
   const { status } = spawnSync(
     'npx',
     ['vitest', 'run', '--config', '.config/vitest.long.config.ts', 'test/long/rest.test.ts'],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, LOGINS_A_SECOND: asked.cost } },
+    { cwd: checkoutRoot, stdio: 'inherit', env: { ...process.env, LOGINS_A_SECOND: asked.cost } },
   )
   process.exit(status ?? 1)
 }
@@ -106,12 +109,12 @@ if (asked.cost) {
 const provider = await providerProcess()
 
 /** Runs work with a host in this process and a fleet that logs in to it. */
-async function withHost(work: (host: Host, world: World) => Promise<void>): Promise<void> {
-  const host = await startHost({
+async function withHost(work: (host: LocalHost, world: World) => Promise<void>): Promise<void> {
+  const host = await startLocalHost({
     cluster: 'bench',
     port: 0,
     memory: true,
-    provider: () => useAwsAt(provider),
+    provider: () => connectToImitatedAws(provider),
   })
   try {
     await work(host, await makeWorld(host, INSTANCES))
@@ -121,9 +124,9 @@ async function withHost(work: (host: Host, world: World) => Promise<void>): Prom
 }
 
 function draw(title: string, at: readonly number[], curves: Curve, of = ''): void {
-  mkdirSync(`${root}${asked.pictures}`, { recursive: true })
+  mkdirSync(`${checkoutRoot}${asked.pictures}`, { recursive: true })
   const file = `${asked.pictures}/${title.replace(/\W+/g, '-')}.svg`
-  writeFileSync(root + file, pictureOf(title, at, curves, of))
+  writeFileSync(checkoutRoot + file, pictureOf(title, at, curves, of))
   print(`\nDrawn: ${file}`)
 }
 
@@ -132,7 +135,7 @@ const tools = { print, results, load, provider, another: providerProcess, draw }
 /** The modes. The numbers of each are kept in `bench-<name>.json`. */
 const MODES = {
   against: () =>
-    againstBench(resolve(asked.against ?? ''), JSON.parse(asked.options) as Partial<HostOptions>, tools),
+    againstBench(resolve(asked.against ?? ''), JSON.parse(asked.options) as Partial<LocalHostOptions>, tools),
   growth: () =>
     withHost((host, world) => growthBench(host, world, (asked.growth ?? '').split(',').map(Number), tools)),
   replication: () => replicationBench(provider, tools),
@@ -149,8 +152,11 @@ try {
   const mode = names.find(name => asked[name])
   await (mode ? MODES[mode]() : curvesBench(tools))
   const file = mode ? `bench-${mode}.json` : 'bench.json'
-  mkdirSync(`${root}.build`, { recursive: true })
-  writeFileSync(`${root}.build/${file}`, `${JSON.stringify({ machine: machine(), ...results }, null, 2)}\n`)
+  mkdirSync(`${checkoutRoot}.build`, { recursive: true })
+  writeFileSync(
+    `${checkoutRoot}.build/${file}`,
+    `${JSON.stringify({ machine: machine(), ...results }, null, 2)}\n`,
+  )
   print(`\nThe numbers are in .build/${file}`)
 } finally {
   provider.stop()

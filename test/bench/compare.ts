@@ -1,5 +1,5 @@
-import { root } from '../../infra/checkout.ts'
-import type { HostOptions } from '../../infra/local/host/host.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
+import type { LocalHostOptions } from '../../infra/local/host/host.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { median } from './median.ts'
 import { type Load, type Measured, type ServedHost, servedHost, type Type } from './served.ts'
@@ -28,7 +28,7 @@ const CLIENTS = [1, 16, 64]
  */
 export async function againstBench(
   directory: string,
-  options: Partial<HostOptions>,
+  options: Partial<LocalHostOptions>,
   tools: Tools,
 ): Promise<void> {
   const { print, provider, another } = tools
@@ -36,7 +36,7 @@ export async function againstBench(
     `Processor time of the whole host for a login, against ${directory}: medians of ${ROUNDS} rounds in turns`,
   )
   const aws = await another()
-  const host = await servedHost({ directory: root, provider, instances: INSTANCES, options })
+  const host = await servedHost({ directory: checkoutRoot, provider, instances: INSTANCES, options })
   const other = await servedHost({
     directory: `${directory.replace(/\/$/, '')}/`,
     provider: aws,

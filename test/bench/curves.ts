@@ -1,4 +1,4 @@
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import type { Curve } from './picture.ts'
 import { type Load, type Measured, type ServedHost, servedHost, type Type } from './served.ts'
@@ -24,7 +24,7 @@ const WARM_UP = 2
  */
 export async function curvesBench(tools: Tools): Promise<void> {
   const { results, provider } = tools
-  const host = await servedHost({ directory: root, provider, instances: INSTANCES })
+  const host = await servedHost({ directory: checkoutRoot, provider, instances: INSTANCES })
   const points: Record<string, Measured[]> = {}
   try {
     for (const journal of ['plain', 'journaled']) {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Host } from '../../infra/local/host/host.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
 import { generateServiceTokenText, type Token } from '../../shared/model/token.ts'
 import { type Change, createItem } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
@@ -27,7 +27,7 @@ const COMMIT = { items: 50, atOnce: 8 }
 
 /** `--growth 1000,100000`: measures how long logins take with these numbers of tokens and roles. */
 export async function growthBench(
-  host: Host,
+  host: LocalHost,
   world: World,
   sizes: readonly number[],
   { print, results, load, draw }: Tools,
@@ -57,7 +57,7 @@ export async function growthBench(
 }
 
 /** @returns stores so many more tokens, and as many more roles */
-async function seeding(host: Host): Promise<(count: number) => Promise<void>> {
+async function seeding(host: LocalHost): Promise<(count: number) => Promise<void>> {
   const { store, commit } = tableStore(whereIs(host))
   const mount = await call(host.base_url, 'GET', '/sys/auth/cloud', undefined, { token: host.root_token })
   const accessor = String(mount.body.data.accessor)

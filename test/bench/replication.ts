@@ -1,14 +1,14 @@
 import { availableParallelism, cpus } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
-import { useAwsAt } from '../../infra/local/host/aws-process.ts'
-import { type Host, startHost } from '../../infra/local/host/host.ts'
-import { askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
+import { connectToImitatedAws } from '../../infra/local/host/aws-process.ts'
+import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
+import { readDrStatus, requestReplication, waitUntilTrue } from '../../infra/local/pair/dr-client.ts'
 import { joinLocalPair } from '../../infra/local/pair/pair.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
-import { synthesise } from '../../infra/local/template/synth.ts'
+import { synthesiseTemplates } from '../../infra/local/template/synth.ts'
 import { createCallMeter, systemClock, systemEntropy } from '../../shared/adapters/aws/system.ts'
 import { createDynamoTables } from '../../shared/adapters/aws/table.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
@@ -55,9 +55,9 @@ export async function replicationBench(provider: ReachedProvider, tools: BenchTo
   const shared = {
     port: 0,
     memory: true,
-    provider: () => useAwsAt(provider),
+    provider: () => connectToImitatedAws(provider),
   }
-  const east = await startHost({ ...shared, cluster: 'east' })
+  const east = await startLocalHost({ ...shared, cluster: 'east' })
   try {
     await applied(east, tools)
     const world = await makeWorld(east, INSTANCES)
@@ -69,7 +69,7 @@ export async function replicationBench(provider: ReachedProvider, tools: BenchTo
     for (const type of ['ec2', 'iam'] as const)
       print(`  ${type}   ${(journaled[type] / plain[type]).toFixed(2)} of the logins without`)
     await units(east, world, tools)
-    const west = await startHost({ ...shared, cluster: 'west', region: 'us-west-2' })
+    const west = await startLocalHost({ ...shared, cluster: 'west', region: 'us-west-2' })
     try {
       await joined({ east, west }, tools)
       results['lag'] = await lag({ east, west }, world, journaled.ec2 / 2, tools)
@@ -81,9 +81,9 @@ export async function replicationBench(provider: ReachedProvider, tools: BenchTo
   }
 }
 
-async function applied(host: Host, { print, results }: BenchTools): Promise<void> {
-  const assembly = await synthesise({ legacySignatures: false })
-  const model = readAssembly(assembly, { account: HOME.account, region: HOME.region })
+async function applied(host: LocalHost, { print, results }: BenchTools): Promise<void> {
+  const assembly = await synthesiseTemplates({ legacySignatures: false })
+  const model = readAssembly(assembly, { account: HOME_ACCOUNT.account, region: HOME_ACCOUNT.region })
   const ground = { engine: whereIs(host).engine_url, model }
   print(
     `\nCells that a secondary stores and applies, of ec2 logins (a token and an entry each), ${CELLS} behind`,
@@ -103,7 +103,7 @@ async function applied(host: Host, { print, results }: BenchTools): Promise<void
 }
 
 async function logins(
-  host: Host,
+  host: LocalHost,
   world: World,
   name: string,
   { print, results, load }: BenchTools,
@@ -122,14 +122,14 @@ async function logins(
 }
 
 /** Enables replication with many items in the tables. */
-async function enabled(host: Host, { print, results }: BenchTools): Promise<void> {
+async function enabled(host: LocalHost, { print, results }: BenchTools): Promise<void> {
   const store = tableStore(whereIs(host))
   await seed(
     store,
     Array.from({ length: ITEMS }, (_, index) => entry('access', 'nobody', `i-${index}`, -1000)),
   )
   const began = performance.now()
-  await askReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
+  await requestReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
   for (let built = false; !built; await setTimeout(100)) {
     const { state, isBuilding: building } = await readDrStatus(host)
     built = state === 'running' && building !== true
@@ -139,14 +139,14 @@ async function enabled(host: Host, { print, results }: BenchTools): Promise<void
   print(`\nThe journal is begun: ${perSecond.toFixed(0)} items/s, beside the 30 s that are waited`)
 }
 
-function journalOf(host: Host): Journal {
+function journalOf(host: LocalHost): Journal {
   const { tables, engine_url, credentials } = whereIs(host)
   const given = { tables, clock: systemClock, entropy: systemEntropy, meter: createCallMeter(), log: console }
   return createDynamoTables(given, sendTo(engine_url, credentials)).journal
 }
 
 /** Computes the write units of a login on AWS from its journal entry. */
-async function units(host: Host, world: World, { print, results }: BenchTools): Promise<void> {
+async function units(host: LocalHost, world: World, { print, results }: BenchTools): Promise<void> {
   const MODEL = { ec2: [14, 12], iam: [8, 6] }
   const journal = journalOf(host)
   print('\nWrite units of a login on AWS, primary and secondary, by the sizes of what it wrote (model)')
@@ -170,7 +170,10 @@ interface Synced {
 }
 
 /** Makes the second host a secondary, and measures its first sync and the comparison after it. */
-async function joined(pair: { east: Host; west: Host }, { print, results }: BenchTools): Promise<void> {
+async function joined(
+  pair: { east: LocalHost; west: LocalHost },
+  { print, results }: BenchTools,
+): Promise<void> {
   const joining = joinLocalPair(pair, () => undefined)
   const [synced] = await Promise.all([watchedSync(pair.west), joining])
   const { items, ms, engineMs, comparedMs } = synced
@@ -181,7 +184,7 @@ async function joined(pair: { east: Host; west: Host }, { print, results }: Benc
   )
 }
 
-async function watchedSync(host: Host): Promise<Synced & { comparedMs: number }> {
+async function watchedSync(host: LocalHost): Promise<Synced & { comparedMs: number }> {
   const journal = journalOf(host)
   let [from, to, engineFrom, engineTo] = [0, 0, 0, 0]
   for (; to === 0; await setTimeout(20)) {
@@ -192,7 +195,7 @@ async function watchedSync(host: Host): Promise<Synced & { comparedMs: number }>
   const where = whereIs(host)
   const stored = [...(await snapshot(where)).keys()]
   const items = stored.filter(name => name.startsWith(`${where.tables.data} `))
-  await waitUntil(
+  await waitUntilTrue(
     'the secondary does not follow',
     async () => (await readDrStatus(host)).state === 'stream-wals',
   )
@@ -210,7 +213,7 @@ interface Sample {
  * primary's highest rate. It runs longer than a minute, because workers are started anew each minute.
  */
 async function lag(
-  { east, west }: { east: Host; west: Host },
+  { east, west }: { east: LocalHost; west: LocalHost },
   world: World,
   perSecond: number,
   { print, load, draw }: BenchTools,
@@ -230,7 +233,7 @@ async function lag(
   const url = `${east.base_url}/auth/cloud/login`
   const order = { url, bodies: world.ec2, concurrency: AT_ONCE, seconds: LAG_SECONDS, perSecond }
   const caughtUp = () =>
-    waitUntil(
+    waitUntilTrue(
       'the secondary does not catch up',
       async () => (done.at(-1)?.seq ?? 0) >= (written.at(-1)?.seq ?? 1),
     )

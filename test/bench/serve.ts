@@ -4,9 +4,9 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import { useAwsAt } from '../../infra/local/host/aws-process.ts'
-import type { Host, HostOptions } from '../../infra/local/host/host.ts'
-import { askReplication, readDrStatus } from '../../infra/local/pair/dr-client.ts'
+import { connectToImitatedAws } from '../../infra/local/host/aws-process.ts'
+import type { LocalHost, LocalHostOptions } from '../../infra/local/host/host.ts'
+import { readDrStatus, requestReplication } from '../../infra/local/pair/dr-client.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { childrenMs } from './children.ts'
 import { makeWorld } from './world.ts'
@@ -17,7 +17,7 @@ export interface ServeOrder {
   /** address of the imitated AWS */
   provider: ReachedProvider
   instances: number
-  options?: Partial<HostOptions>
+  options?: Partial<LocalHostOptions>
 }
 
 export interface Served {
@@ -52,8 +52,8 @@ async function cpu(): Promise<CpuParts> {
   return { main, threads, helpers: milliseconds(process.cpuUsage()) - main - threads, engine: childrenMs() }
 }
 
-async function journaled(host: Host): Promise<void> {
-  await askReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
+async function journaled(host: LocalHost): Promise<void> {
+  await requestReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
   for (let built = false; !built; await setTimeout(100)) {
     const { state, isBuilding: building } = await readDrStatus(host)
     built = state === 'running' && building !== true
@@ -63,13 +63,13 @@ async function journaled(host: Host): Promise<void> {
 async function start({ directory, provider, instances, options }: ServeOrder) {
   process.chdir(directory)
   const { startHost } = (await import(`${directory}infra/local/host/host.ts`)) as {
-    startHost(options: HostOptions): Promise<Host>
+    startHost(options: LocalHostOptions): Promise<LocalHost>
   }
   const host = await startHost({
     cluster: 'bench',
     port: 0,
     memory: true,
-    provider: () => useAwsAt(provider),
+    provider: () => connectToImitatedAws(provider),
     capacity: { environments: availableParallelism() },
     ...options,
   })
@@ -77,7 +77,7 @@ async function start({ directory, provider, instances, options }: ServeOrder) {
   return { host, served: { url: `${host.base_url}/auth/cloud/login`, bodies: { ec2, iam } } satisfies Served }
 }
 
-let host: Host | undefined
+let host: LocalHost | undefined
 /** The methods that the parent can call. */
 const methods = {
   start: async (order: ServeOrder): Promise<Served> => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { HOST_FLAGS } from '../support/programs/npm-start.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import type { CpuParts, Methods, Served, ServeOrder } from './serve.ts'
@@ -27,7 +27,7 @@ export interface ServedHost extends Served {
 
 /** Starts the host of a checkout. */
 export async function servedHost(order: ServeOrder): Promise<ServedHost> {
-  const child = fork(`${root}test/bench/serve.ts`, [], {
+  const child = fork(`${checkoutRoot}test/bench/serve.ts`, [], {
     execArgv: [...HOST_FLAGS],
   })
   const ask = await asking(child)

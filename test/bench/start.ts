@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
-import type { Host } from '../../infra/local/host/host.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
 import { median } from './median.ts'
 import { loginEvent, type World } from './world.ts'
 
@@ -13,7 +13,7 @@ interface Tools {
 const ROUNDS = 15
 
 /** Prints the size of the login's bundle. */
-function printSizes(host: Host, { print, results }: Tools): void {
+function printSizes(host: LocalHost, { print, results }: Tools): void {
   const { code } = host.runtimeOf('login')
   const files = readdirSync(code).filter(name => name.endsWith('.mjs'))
   const bytes = (name: string) => statSync(`${code}/${name}`).size
@@ -54,7 +54,7 @@ function firstAnswer(script: string, environment: Record<string, string>): First
  * function. It uses no compile cache.
  * @param directory for scripts
  */
-export function startBench(host: Host, world: World, directory: string, tools: Tools): void {
+export function startBench(host: LocalHost, world: World, directory: string, tools: Tools): void {
   const { print, results } = tools
   printSizes(host, tools)
   const { code, environment } = host.runtimeOf('login')

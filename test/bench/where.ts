@@ -1,11 +1,11 @@
-import type { Host } from '../../infra/local/host/host.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
 import type { Where } from '../support/tables/store.ts'
 
 /**
  * Returns the location of a host's tables, as one of its functions reaches them.
  * @param folder of the function
  */
-export function whereIs(host: Host, folder = 'login'): Where {
+export function whereIs(host: LocalHost, folder = 'login'): Where {
   const { environment } = host.runtimeOf(folder)
   return {
     engine_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',

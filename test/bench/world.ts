@@ -1,6 +1,6 @@
 import { signLogin } from '../../infra/command/login/signed-login.ts'
-import type { Host } from '../../infra/local/host/host.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { call } from '../support/service/api.ts'
 
 /** A fleet that logs in, with the bodies of its logins. */
@@ -14,7 +14,7 @@ export interface World {
 const ROLE = 'bench'
 
 /** A cluster with known API and AWS. */
-type Reached = Pick<Host, 'base_url' | 'root_token' | 'control'>
+type Reached = Pick<LocalHost, 'base_url' | 'root_token' | 'control'>
 
 async function write(host: Reached, path: string, body: unknown): Promise<void> {
   const reply = await call(host.base_url, 'POST', path, body, { token: host.root_token })
@@ -23,21 +23,21 @@ async function write(host: Reached, path: string, body: unknown): Promise<void> 
 
 /** Signs an iam login now and returns its body, which is valid for 15 minutes. */
 export async function iamLogin({ control }: Pick<Reached, 'control'>): Promise<string> {
-  const session = await control.session({ account: HOME.account, role: ROLE, session: 'bench' })
+  const session = await control.session({ account: HOME_ACCOUNT.account, role: ROLE, session: 'bench' })
   return JSON.stringify({ role: 'worker', ...signLogin(session) })
 }
 
 /** Makes a fleet and the bodies of its logins. */
 export async function makeWorld(host: Reached, instances: number): Promise<World> {
   const { control } = host
-  const role = await control.putRole({ account: HOME.account, name: ROLE })
+  const role = await control.putRole({ account: HOME_ACCOUNT.account, name: ROLE })
   const authority = await control.authority()
   await write(host, '/auth/cloud/config/certificate/local', {
     cloud_public_cert: Buffer.from(authority.rsa2048).toString('base64'),
   })
   await write(host, '/auth/cloud/role/fleet', {
     auth_type: 'ec2',
-    bound_account_id: HOME.account,
+    bound_account_id: HOME_ACCOUNT.account,
     token_policies: 'dev',
   })
   await write(host, '/auth/cloud/role/worker', {
@@ -45,7 +45,9 @@ export async function makeWorld(host: Reached, instances: number): Promise<World
     bound_iam_principal_arn: role.arn,
     token_policies: 'dev',
   })
-  const made = await Promise.all(Array.from({ length: instances }, () => control.putInstance({ ...HOME })))
+  const made = await Promise.all(
+    Array.from({ length: instances }, () => control.putInstance({ ...HOME_ACCOUNT })),
+  )
   const documents = await Promise.all(made.map(instance => control.documents(instance)))
   const ec2 = documents.map(({ rsa2048 }, index) =>
     JSON.stringify({ role: 'fleet', pkcs7: rsa2048.replaceAll('\n', ''), nonce: `nonce-of-${index}` }),

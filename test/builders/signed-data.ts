@@ -1,15 +1,15 @@
 import { hash, type KeyObject, sign } from 'node:crypto'
 import {
+  derInteger,
   derNull,
   derOctets,
   derOid,
-  integer,
-  printable,
-  sequence,
-  setOf,
-  tagged,
-  time,
-  tlv,
+  derPrintableString,
+  derSequence,
+  derSet,
+  derTagged,
+  derTime,
+  encodeDerTlv,
 } from '../../infra/local/provider/documents/der.ts'
 import type { TrustedKey } from '../../shared/model/trusted-key.ts'
 
@@ -40,14 +40,15 @@ export const ids = {
 
 const digestIds = [ids.sha1, ids.sha256, ids.sha384, ids.sha512]
 
-export const algorithm = (id: string, ...parameters: Buffer[]): Buffer => sequence(derOid(id), ...parameters)
+export const algorithm = (id: string, ...parameters: Buffer[]): Buffer =>
+  derSequence(derOid(id), ...parameters)
 
 export const attribute = (type: string, ...values: Buffer[]): Buffer =>
-  sequence(derOid(type), setOf(...values))
+  derSequence(derOid(type), derSet(...values))
 
 /** A name with one attribute, O. */
 export const nameOf = (organisation: string): Buffer =>
-  sequence(setOf(sequence(derOid('2.5.4.10'), printable(organisation))))
+  derSequence(derSet(derSequence(derOid('2.5.4.10'), derPrintableString(organisation))))
 
 export const issuer = nameOf('cloud-auth test')
 
@@ -73,18 +74,18 @@ export const usualAttributes =
   (digest: Digest) =>
   (content: Buffer): Buffer[] => [
     attribute(ids.contentType, derOid(ids.data)),
-    attribute(ids.signingTime, time(Date.UTC(2021, 8, 11))),
+    attribute(ids.signingTime, derTime(Date.UTC(2021, 8, 11))),
     attribute(ids.messageDigest, derOctets(hash(digest, content, 'buffer'))),
   ]
 
 export function signerInfo(content: Buffer, options: SignerOptions): Buffer {
   const { key, digest = 'sha256', serial = 7n, signatureId = ids.rsaSha256, version = 1n } = options
   const { attributes = usualAttributes(digest) } = options
-  const signed = attributes === false ? content : setOf(...attributes(content))
+  const signed = attributes === false ? content : derSet(...attributes(content))
   const sent = options.sentAttributes ?? (attributes === false ? undefined : retagged(signed))
-  return sequence(
-    integer(version),
-    sequence(options.issuer ?? issuer, integer(serial)),
+  return derSequence(
+    derInteger(version),
+    derSequence(options.issuer ?? issuer, derInteger(serial)),
     algorithm(ids[digest]),
     ...(sent ? [sent] : []),
     algorithm(signatureId),
@@ -114,20 +115,20 @@ export interface FrameOptions {
 }
 
 export const contentInfo = (content: Buffer, type: string = ids.data): Buffer =>
-  sequence(derOid(type), tagged(0, derOctets(content)))
+  derSequence(derOid(type), derTagged(0, derOctets(content)))
 
 export function frame(content: Buffer, signers: Buffer[], options: FrameOptions = {}): Buffer {
-  const body = sequence(
-    options.version ?? integer(1n),
-    options.digestAlgorithms ?? setOf(...digestIds.map(id => algorithm(id, derNull()))),
+  const body = derSequence(
+    options.version ?? derInteger(1n),
+    options.digestAlgorithms ?? derSet(...digestIds.map(id => algorithm(id, derNull()))),
     options.contentInfo ?? contentInfo(content),
     ...(options.extras ?? []),
-    options.signerInfos ?? tlv(0x31, ...signers),
+    options.signerInfos ?? encodeDerTlv(0x31, ...signers),
     ...(options.more ?? []),
   )
-  return sequence(
+  return derSequence(
     derOid(options.type ?? ids.signedData),
-    tagged(0, body, ...(options.beside ?? [])),
+    derTagged(0, body, ...(options.beside ?? [])),
     ...(options.last ?? []),
   )
 }
@@ -145,7 +146,7 @@ export const trusted = (
   return {
     origin: 'registered',
     issuer: issuer.toString('hex'),
-    serial: integer(number).subarray(2).toString('hex'),
+    serial: derInteger(number).subarray(2).toString('hex'),
     key: () => key,
     ...rest,
   }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PairPlan, readPairFile } from '../../infra/pair/settings.ts'
+import { type PairPlan, readPairPlanFile } from '../../infra/pair/settings.ts'
 import { requireUnexpiredLicence } from '../../shared/api/licence.ts'
 import { initFields } from '../../shared/cluster/init.ts'
 import { toHttpRequest } from '../../shared/http/events.ts'
@@ -74,7 +74,7 @@ afterAll(() => {
 })
 
 /** Reads the pair from the file that the page creates. */
-const pairOfPage = (): PairPlan => readPairFile(`${kept}/pair.json`)
+const pairOfPage = (): PairPlan => readPairPlanFile(`${kept}/pair.json`)
 const settingsOf = (index: 0 | 1) => pairOfPage()[index].rawSettings
 
 describe('docs/do/aws-pair.md', () => {

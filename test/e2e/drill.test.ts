@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { closedPort } from '../support/service/server.ts'
 
 // The tests of the runbooks run the drill itself; these tests check its command line.
@@ -11,7 +11,7 @@ const drill = (...options: string[]) => drillIn({}, ...options)
 async function drillIn(environment: Record<string, string>, ...options: string[]) {
   const env = { ...process.env, ...environment }
   const child = spawn(process.execPath, ['infra/local/commands/drill/main.ts', ...options], {
-    cwd: root,
+    cwd: checkoutRoot,
     env,
   })
   const ended = new Promise<number | null>(resolve => child.once('close', resolve))

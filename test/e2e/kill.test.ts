@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { remoteControl } from '../../infra/local/provider/control.ts'
+import { createRemoteControl } from '../../infra/local/provider/control.ts'
 import {
   cleanUp,
   clusterFile,
@@ -51,7 +51,7 @@ beforeAll(async () => {
   run = start('--cluster', cluster, '--port', '0')
   await run.until('Serving.')
   const { provider_url, control_token } = clusterFile(cluster)
-  const aws = remoteControl(provider_url, control_token)
+  const aws = createRemoteControl(provider_url, control_token)
   const { rsa2048 } = await aws.authority()
   await write('/auth/cloud/config/certificate/local', {
     cloud_public_cert: Buffer.from(rsa2048).toString('base64'),

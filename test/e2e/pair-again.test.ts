@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
-import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
+import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
 import { findSteadyPort } from '../../infra/local/os/loopback.ts'
-import { askReplication } from '../../infra/local/pair/dr-client.ts'
+import { requestReplication } from '../../infra/local/pair/dr-client.ts'
 import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { cleanUp, isRunning, type Run, startIn } from '../support/programs/npm-start.ts'
@@ -21,16 +21,16 @@ afterAll(() => {
 type Name = 'east' | 'west'
 
 const started = (...options: string[]): Run => startIn({ CLOUD_AUTH_STATE: STATE }, ...options)
-const file = <Content = ClusterFile>(of: string, name = 'cluster.json'): Content =>
+const file = <Content = ClusterStateFile>(of: string, name = 'cluster.json'): Content =>
   JSON.parse(readFileSync(`${STATE}/${of}/${name}`, 'utf8')) as Content
 const awsPid = (): number => file<{ pid: number }>('aws', 'aws.json').pid
 const statusOf = async (name: Name) =>
   (await call(file(name).base_url, 'GET', '/sys/replication/dr/status')).body.data
 const promote = async (name: Name, force: boolean): Promise<void> => {
   const token = await generateTokenByShares(file(name))
-  await askReplication(file(name), 'secondary/promote', { dr_operation_token: token, force })
+  await requestReplication(file(name), 'secondary/promote', { dr_operation_token: token, force })
 }
-const known = ({ base_url, link_address, provider_url, root_token, recovery_keys }: ClusterFile) => ({
+const known = ({ base_url, link_address, provider_url, root_token, recovery_keys }: ClusterStateFile) => ({
   base_url,
   link_address,
   provider_url,
@@ -74,7 +74,7 @@ test('npm start --pair resumes a pair after a switch, and after one host was kil
   )
   await rekey()
   const before = both()
-  const keys = ({ root_token, recovery_keys }: ClusterFile) => ({ root_token, recovery_keys })
+  const keys = ({ root_token, recovery_keys }: ClusterStateFile) => ({ root_token, recovery_keys })
   expect(keys(file('west')), 'both tell the keys of the set').toEqual(keys(file('east')))
   expect(file('east').recovery_keys.length).toBeGreaterThan(0)
   expect(new Set([run.child.pid, file('east').pid, file('west').pid, awsPid()]).size, 'processes').toBe(4)

@@ -1,18 +1,18 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Host } from '../../infra/local/host/host.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
 import { readDrStatus } from '../../infra/local/pair/dr-client.ts'
-import { startPair } from '../../infra/local/pair/pair.ts'
+import { startClusterPair } from '../../infra/local/pair/pair.ts'
 import { joinPair } from '../../infra/pair/join.ts'
-import { type PairPlan, readPair } from '../../infra/pair/settings.ts'
+import { type PairPlan, parsePairPlan } from '../../infra/pair/settings.ts'
 import { licenceKey, licenceText } from '../builders/licence.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { call } from '../support/service/api.ts'
 
 /** Returns the plan of a pair file with the addresses of two local clusters. */
-function planOf(...hosts: [Host, Host]): PairPlan {
+function planOf(...hosts: [LocalHost, LocalHost]): PairPlan {
   const key = licenceKey()
-  const [one, other] = readPair({
+  const [one, other] = parsePairPlan({
     both: { stage: 'prod', license: licenceText(key.privateKey), licensePublicKey: key.publicKey },
     clusters: Object.fromEntries(
       hosts.map(({ cluster }, index) => [
@@ -25,7 +25,7 @@ function planOf(...hosts: [Host, Host]): PairPlan {
       ]),
     ),
   })
-  const at = (plan: PairPlan[0], { base_url, link_address }: Host) => ({
+  const at = (plan: PairPlan[0], { base_url, link_address }: LocalHost) => ({
     ...plan,
     address: base_url.replace(/\/v1$/, ''),
     settings: { ...plan.settings, linkAddress: link_address },
@@ -34,7 +34,7 @@ function planOf(...hosts: [Host, Host]): PairPlan {
 }
 
 test("`--join` makes one of two new clusters the other's secondary after its name is typed, and a repetition changes nothing", async () => {
-  const { east, west, close } = await startPair({ port: 0, memory: true, unlisted: true })
+  const { east, west, close } = await startClusterPair({ port: 0, memory: true, unlisted: true })
   onTestFinished(close)
   const pair = planOf(east, west)
   const made = await call(

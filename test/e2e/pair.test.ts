@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
+import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { cleanUp, clusterFile, start } from '../support/programs/npm-start.ts'
 import { call } from '../support/service/api.ts'
@@ -7,7 +7,7 @@ import { call } from '../support/service/api.ts'
 afterAll(cleanUp)
 
 const STATUS = '/sys/replication/dr/status'
-const statusOf = async ({ base_url }: ClusterFile) => (await call(base_url, 'GET', STATUS)).body.data
+const statusOf = async ({ base_url }: ClusterStateFile) => (await call(base_url, 'GET', STATUS)).body.data
 
 test('npm start --pair starts two processes, and the secondary replicates the logins but serves no requests', async () => {
   const run = start('--pair', '--memory', '--port', '0')

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { findFreePort } from '../../infra/local/os/loopback.ts'
 import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { commandFile } from '../support/programs/command.ts'
@@ -17,7 +17,7 @@ let shell: Shell
 beforeAll(async () => {
   // in its own folder, because a cluster named `local` may run on the same machine
   run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
-  symlinkSync(`${root}docs`, `${checkout}/docs`)
+  symlinkSync(`${checkoutRoot}docs`, `${checkout}/docs`)
   await run.until('Serving.')
   shell = openShell({ cwd: checkout })
 })

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
-import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
+import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
 import { cleanUp, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { rekeyingBlocks } from '../support/programs/rekeying.ts'
@@ -20,7 +20,8 @@ afterAll(() => {
   rmSync(checkout, { recursive: true, force: true })
 })
 
-const file = (): ClusterFile => JSON.parse(readFileSync(`${STATE}/east/cluster.json`, 'utf8')) as ClusterFile
+const file = (): ClusterStateFile =>
+  JSON.parse(readFileSync(`${STATE}/east/cluster.json`, 'utf8')) as ClusterStateFile
 const NEW_SHARES = `${STATE}/new-shares.json`
 
 /** Pastes a block into a shell that ends after it. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createFailoverToken } from '../../infra/local/commands/drill/failover-token.ts'
-import { CONTROL_TOKEN } from '../../infra/local/host/lasting-host.ts'
-import type { Execution } from '../../infra/local/states/store.ts'
+import { CONTROL_TOKEN_VARIABLE } from '../../infra/local/host/lasting-host.ts'
+import type { StoredExecution } from '../../infra/local/states/store.ts'
 import { workflowDefinitions } from '../../shared/workers/workflows.ts'
 import { eventually, type KilledHost, killedAt, killedHost } from '../support/programs/killed-hosts.ts'
 import { cleanUp } from '../support/programs/npm-start.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const ports = (at: number) => ['--port', String(at), '--link-port', String(at + 1)]
   east = await killedHost('e2e-roles-east', ...ports(FIRST_PORT), '--provider-port', String(FIRST_PORT + 2))
   ;({ root_token: root, recovery_keys: shares } = east.file())
-  vi.stubEnv(CONTROL_TOKEN, east.file().control_token)
+  vi.stubEnv(CONTROL_TOKEN_VARIABLE, east.file().control_token)
   west = await killedHost(
     'e2e-roles-west',
     ...ports(FIRST_PORT + 4),
@@ -68,7 +68,7 @@ const promotions = (): Set<string> =>
       ),
   )
 
-const ended = (executions: readonly Execution[]): string[] =>
+const ended = (executions: readonly StoredExecution[]): string[] =>
   executions.map(({ status, cause }) => (cause === null ? status : `${status}: ${cause}`))
 
 /** Waits until one cluster serves and the other follows it with equal position and root. */

@@ -1,8 +1,12 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, onTestFinished, test } from 'vitest'
-import { playDisaster, type Rehearsal, switchOver } from '../../infra/local/commands/drill/drill.ts'
-import type { Host } from '../../infra/local/host/host.ts'
-import { DEMONSTRATOR, HOME } from '../../infra/local/provider/home.ts'
+import {
+  type DrillRehearsal,
+  runDisasterDrill,
+  switchPrimaryOver,
+} from '../../infra/local/commands/drill/drill.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
+import { DEMONSTRATION_INSTANCE, HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { type CommandEnd, commandFile, endedWhen, startCommand } from '../support/programs/command.ts'
 import { healthChecks } from '../support/programs/health-checks.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
@@ -18,7 +22,7 @@ import { invokeAt } from '../support/service/invoke.ts'
 // week. The clusters' files are in .local/ of a temporary folder, as on an operator's machine.
 
 const R = '/sys/replication/dr'
-let rehearsal: Rehearsal
+let rehearsal: DrillRehearsal
 let shell: Shell
 let checkout: string
 let follow: RunbookPair['follow']
@@ -34,7 +38,7 @@ beforeEach(() =>
 )
 
 /** Runs the journal worker now, which otherwise runs every minute. */
-const minuteOf = (host: Host) => invokeAt(host, 'on-journal', { source: 'aws.events' })
+const minuteOf = (host: LocalHost) => invokeAt(host, 'on-journal', { source: 'aws.events' })
 
 test("a cluster that shares another's imitated AWS has its own region and key", () => {
   const places = [rehearsal.east, rehearsal.west].map(host => {
@@ -72,9 +76,10 @@ describe('the runbooks in sequence', () => {
     const { east, west, root } = rehearsal
     const three = await call(east.base_url, 'POST', '/auth/token/create', { num_uses: 3 }, { token: root })
     const { client_token: token } = three.body.auth
-    const lookUp = (host: Host) => call(host.base_url, 'GET', '/auth/token/lookup-self', undefined, { token })
+    const lookUp = (host: LocalHost) =>
+      call(host.base_url, 'GET', '/auth/token/lookup-self', undefined, { token })
     expect((await lookUp(east)).body.data.num_uses).toBe(2)
-    const switched = await switchOver(
+    const switched = await switchPrimaryOver(
       rehearsal,
       { from: east, to: west },
       {
@@ -89,7 +94,7 @@ describe('the runbooks in sequence', () => {
     // uses and nonces from east count on west
     expect((await lookUp(west)).body.data.num_uses).toBe(1)
     expect([(await lookUp(west)).status, (await lookUp(west)).status]).toEqual([200, 403])
-    const pkcs7 = (await east.control.documents(DEMONSTRATOR)).rsa2048.replaceAll('\n', '')
+    const pkcs7 = (await east.control.documents(DEMONSTRATION_INSTANCE)).rsa2048.replaceAll('\n', '')
     const login = (nonce: string) =>
       call(west.base_url, 'POST', '/auth/cloud/login', { role: 'demo-ec2', pkcs7, nonce })
     const stranger = await login('of somebody else')
@@ -100,7 +105,7 @@ describe('the runbooks in sequence', () => {
 
   test('"failback" makes east the primary again without losses', async () => {
     const { east, west } = rehearsal
-    const switched = await switchOver(
+    const switched = await switchPrimaryOver(
       rehearsal,
       { from: west, to: east },
       { promote: () => follow('failback', 0, 1), rejoin: () => follow('failback', 1) },
@@ -149,7 +154,7 @@ describe('the runbooks in sequence', () => {
   test('`cloud-auth switch` under load resumes after it was killed midway', async () => {
     const { east, west } = rehearsal
     const ends: CommandEnd[] = []
-    const switched = await switchOver(
+    const switched = await switchPrimaryOver(
       rehearsal,
       { from: east, to: west },
       {
@@ -186,7 +191,7 @@ describe('the runbooks in sequence', () => {
   test('`cloud-auth switch` back resumes after Ctrl-C, which prints how to continue', async () => {
     const { east, west } = rehearsal
     const ends: CommandEnd[] = []
-    const switched = await switchOver(
+    const switched = await switchPrimaryOver(
       rehearsal,
       { from: west, to: east },
       {
@@ -236,7 +241,7 @@ describe('the runbooks in sequence', () => {
     await shell.paste(
       `ROUTE53="aws --region us-east-1 --endpoint-url ${url} route53" CHECK_EAST=check-of-east`,
     )
-    const found = await playDisaster(rehearsal, {
+    const found = await runDisasterDrill(rehearsal, {
       promote: () => follow('disaster', 0, 3),
       healed: () => minuteOf(west),
       rejoin: () => follow('disaster', 3),
@@ -282,7 +287,7 @@ describe('the runbooks in sequence', () => {
     })
     const tagged = {
       auth_type: 'ec2',
-      bound_account_id: HOME.account,
+      bound_account_id: HOME_ACCOUNT.account,
       role_tag: 'CloudRole',
       token_policies: 'dev',
     }
@@ -316,7 +321,7 @@ describe('the runbooks in sequence', () => {
 })
 
 /** Starts a switch by the command with the prepared token. @param answers to its prompts */
-async function switching(from: Host, to: Host, answers: string, ...options: string[]) {
+async function switching(from: LocalHost, to: LocalHost, answers: string, ...options: string[]) {
   const words = [
     'switch',
     ...options,
@@ -324,18 +329,18 @@ async function switching(from: Host, to: Host, answers: string, ...options: stri
   ]
   return startCommand(words, {}, { input: `${await shell.value('OPERATION')}\n${answers}` })
 }
-const healthOf = async (host: Host): Promise<number> =>
+const healthOf = async (host: LocalHost): Promise<number> =>
   (await call(host.base_url, 'GET', '/sys/health')).status
 /** Reports whether a promotion has started there or is complete. */
-const isTakingOver = async (host: Host): Promise<boolean> => {
+const isTakingOver = async (host: LocalHost): Promise<boolean> => {
   const { operation, mode } = (await call(host.base_url, 'GET', `${R}/status`)).body.data
   return operation?.name === 'promotion' || mode === 'primary'
 }
 
 /** Creates an access key of the cluster's own account for a mount's configuration. */
-async function ownKey({ control }: Host) {
-  await control.putUser({ account: HOME.account, name: 'mount' })
-  return control.createAccessKey({ account: HOME.account, user: 'mount' })
+async function ownKey({ control }: LocalHost) {
+  await control.putUser({ account: HOME_ACCOUNT.account, name: 'mount' })
+  return control.createAccessKey({ account: HOME_ACCOUNT.account, user: 'mount' })
 }
 
 /** Swaps the variables, because the pages call the primary east and west is the primary now. */

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
+import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import {
   awsOf,
@@ -20,7 +20,7 @@ import {
 import { call } from '../support/service/api.ts'
 
 /** Fields that differ from start to start. */
-const changing = ({ pid, lambda_url, states_url, control_token }: ClusterFile) => ({
+const changing = ({ pid, lambda_url, states_url, control_token }: ClusterStateFile) => ({
   pid,
   lambda_url,
   states_url,

@@ -5,9 +5,9 @@ import { connect, type IncomingHttpHeaders } from 'node:http2'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
-import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
-import { WORKLOAD } from '../../infra/local/provider/home.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
+import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
+import { WORKLOAD_INSTANCE } from '../../infra/local/provider/home.ts'
 import { linkPath } from '../../shared/link/routes.ts'
 import {
   awsOf,
@@ -44,7 +44,7 @@ interface Seen {
 /** Returns what the other user's process could read. */
 async function strange(files: readonly string[], asks: Readonly<Record<string, Ask>>): Promise<Seen> {
   const [program = '', ...options] = asStranger
-  const child = spawn(program, [...options, `${root}test/support/programs/stranger.mjs`], {
+  const child = spawn(program, [...options, `${checkoutRoot}test/support/programs/stranger.mjs`], {
     cwd: '/',
     env: { PATH: process.env['PATH'] },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -54,7 +54,7 @@ async function strange(files: readonly string[], asks: Readonly<Record<string, A
 }
 
 const cluster = freshCluster('strangers')
-let host: ClusterFile
+let host: ClusterStateFile
 let pids: Record<'host' | 'aws' | 'engine', number>
 beforeAll(async () => {
   await start('--cluster', cluster, '--port', '0').until('Serving.')
@@ -162,7 +162,7 @@ describe('another user', () => {
   test('cannot control the imitated AWS, hold a lease on it, or read metadata of another instance', async () => {
     const { provider_url: url } = host
     const lease = { connection: 'Upgrade', upgrade: 'cloud-auth-lease' }
-    const other = `/imds/${WORKLOAD.account}/${WORKLOAD.region}/${WORKLOAD.instanceId}/latest/api/token`
+    const other = `/imds/${WORKLOAD_INSTANCE.account}/${WORKLOAD_INSTANCE.region}/${WORKLOAD_INSTANCE.instanceId}/latest/api/token`
     const { answers } = await strange([], {
       session: {
         url: `${url}/_control/session`,

@@ -1,6 +1,6 @@
 import { SFN } from '@aws-sdk/client-sfn'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { type Host, startHost } from '../../infra/local/host/host.ts'
+import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
 import type { MetricPoint } from '../../infra/local/template/counts.ts'
 import type { AlarmName } from '../../infra/watching/alarms.ts'
 import { linkPath } from '../../shared/link/routes.ts'
@@ -19,13 +19,13 @@ const PERIOD = 5 * 60_000
 /** CloudWatch's clock. Only the alarms use it. */
 let now = Date.UTC(2026, 0, 1)
 let watching: CloudWatch
-let host: Host
+let host: LocalHost
 const atOnce: Record<string, number> = {}
 let queueAnswers = true
 
 beforeAll(async () => {
   watching = await cloudWatch('loadBalancer')
-  host = await startHost({
+  host = await startLocalHost({
     cluster: 'counted',
     port: 0,
     memory: true,
@@ -166,7 +166,7 @@ test.each(['httpApi', 'privateRestApi'] as const)(
   async front => {
     const watched = await cloudWatch(front)
     const count = (point: MetricPoint) => watched.counted(point, now)
-    const other = await startHost({
+    const other = await startLocalHost({
       cluster: 'counted-too',
       port: 0,
       memory: true,

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildPrograms } from '../../infra/build/command.ts'
 import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { startCommand } from '../support/programs/command.ts'
 import { aws, cluster, done, fresh } from '../support/service/cluster.ts'
 
@@ -17,7 +17,7 @@ const file = `${folder}/cloud-auth.mjs`
 const home = `${folder}/home`
 const mount = fresh('aws-')
 const SERVER = 'https://login.example.com'
-const { account, region } = HOME
+const { account, region } = HOME_ACCOUNT
 
 const instance = { account, region, instanceId: `i-0${fresh()}${fresh()}` }
 let variables: Record<string, string>

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse, request as sen
 import nodeVault from 'node-vault'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signLogin } from '../../infra/command/login/signed-login.ts'
-import { webPaths } from '../../infra/constructs/web-paths.ts'
-import { endServer, findFreePort, listen } from '../../infra/local/os/loopback.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
+import { webPathRules } from '../../infra/constructs/web-paths.ts'
+import { closeServer, findFreePort, listenOnLoopback } from '../../infra/local/os/loopback.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { call } from '../support/service/api.ts'
 import { auditEntries } from '../support/service/audit.ts'
 import { aws, cluster, done, eventually, fresh } from '../support/service/cluster.ts'
@@ -16,7 +16,7 @@ import { behindDistribution, headersBehind } from '../support/service/web-front.
 // clients. The test imitates Lambda from its documentation.
 
 const VERBS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'POST', 'DELETE']
-const patterns = webPaths.map(([pattern, toWeb]) => ({
+const patterns = webPathRules.map(([pattern, toWeb]) => ({
   fits: new RegExp(`^${pattern.replaceAll('*', '.*')}$`),
   toWeb,
 }))
@@ -60,8 +60,8 @@ beforeAll(async () => {
     if (program.exitCode === null && program.signalCode === null) await once(program, 'exit')
   })
   const server = createServer(distribute)
-  closers.push(() => endServer(server))
-  front = await listen(server)
+  closers.push(() => closeServer(server))
+  front = await listenOnLoopback(server)
   await eventually(() =>
     call(`http://127.0.0.1:${webPort}`, 'GET', '/').then(
       () => true,
@@ -85,7 +85,7 @@ describe('node-vault at the one address', () => {
       name: policy,
       rules: `path "auth/${mount}/role*" { capabilities = ["read", "list"] }`,
     })
-    const { arn } = await aws.putRole({ account: HOME.account, name: mount })
+    const { arn } = await aws.putRole({ account: HOME_ACCOUNT.account, name: mount })
     const role = { auth_type: 'iam', bound_iam_principal_arn: arn, token_policies: policy, token_ttl: '1h' }
     await admin.write(`auth/${mount}/role/login`, role)
     expect((await admin.read(`auth/${mount}/role/login`)).data).toMatchObject({ token_policies: [policy] })
@@ -93,7 +93,7 @@ describe('node-vault at the one address', () => {
   })
 
   test('logs in through the Web Function, then reads, looks up, renews and revokes through the API', async () => {
-    const session = await aws.session({ account: HOME.account, role: mount, session: 'job-1' })
+    const session = await aws.session({ account: HOME_ACCOUNT.account, role: mount, session: 'job-1' })
     const workload = client()
     const login = await workload.write(`auth/${mount}/login`, { role: 'login', ...signLogin(session) })
     expect(came.web).toBe(1)
@@ -108,11 +108,14 @@ describe('node-vault at the one address', () => {
   })
 
   test('logs in with ec2, and again with the nonce', async () => {
-    const instance = await aws.putInstance({ ...HOME })
+    const instance = await aws.putInstance({ ...HOME_ACCOUNT })
     const { rsa2048 } = await aws.documents(instance)
     const certificate = Buffer.from((await aws.authority()).rsa2048).toString('base64')
     await done('POST', `/auth/${mount}/config/certificate/local`, { aws_public_cert: certificate })
-    await done('POST', `/auth/${mount}/role/fleet`, { auth_type: 'ec2', bound_account_id: HOME.account })
+    await done('POST', `/auth/${mount}/role/fleet`, {
+      auth_type: 'ec2',
+      bound_account_id: HOME_ACCOUNT.account,
+    })
     const proof = { role: 'fleet', pkcs7: rsa2048.replaceAll('\n', '') }
     const first = await client().write(`auth/${mount}/login`, proof)
     const { nonce } = first.auth.metadata
@@ -137,7 +140,7 @@ describe('64 concurrent logins in one process', () => {
     const workers = await Promise.all(
       Array.from({ length: 64 }, async (_, index) => {
         const name = `${mount}-${index}`
-        const { arn } = await aws.putRole({ account: HOME.account, name })
+        const { arn } = await aws.putRole({ account: HOME_ACCOUNT.account, name })
         await done('POST', `/auth/${mount}/role/${name}`, {
           bound_iam_principal_arn: arn,
           resolve_aws_unique_ids: false,
@@ -145,7 +148,7 @@ describe('64 concurrent logins in one process', () => {
         })
         return {
           name,
-          session: await aws.session({ account: HOME.account, role: name, session: `s${index}` }),
+          session: await aws.session({ account: HOME_ACCOUNT.account, role: name, session: `s${index}` }),
         }
       }),
     )

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { alarmNames, commonAlarms, rowOfAlarm } from '../../infra/watching/alarms.ts'
 import { bounds } from '../../shared/values/bounds.ts'
@@ -41,7 +41,7 @@ describe('every alarm', () => {
     const { AlarmDescription } = byName.get(`cloud-auth-test-${name}`) ?? {}
     expect(AlarmDescription).toMatch(/^[A-Z][^.]+\. What to do: docs\/do\/troubleshooting\.md#[a-z]+$/)
     expect(AlarmDescription).toContain(rowOfAlarm(name).description)
-    const headings = readFileSync(`${root}docs/do/troubleshooting.md`, 'utf8').match(/^### .*$/gm)
+    const headings = readFileSync(`${checkoutRoot}docs/do/troubleshooting.md`, 'utf8').match(/^### .*$/gm)
     expect(headings).toContain(`### ${name}`)
   })
 
@@ -53,7 +53,7 @@ describe('every alarm', () => {
     expect(metrics, 'what test/bench/pair-costs.ts prices').toBe(ALARM_METRICS)
     const { idlePrimary, idleSecondary, usual, most } = own
     expect(usual).toBeLessThanOrEqual(5)
-    const page = readFileSync(`${root}docs/look-up/monitoring.md`, 'utf8')
+    const page = readFileSync(`${checkoutRoot}docs/look-up/monitoring.md`, 'utf8')
     expect(page).toContain(`${metrics} metrics, ${ofAlarms.toFixed(2)} USD`)
     expect(page).toContain(
       `${idlePrimary.toFixed(2)} USD for a primary and ${idleSecondary.toFixed(2)} USD for a secondary |`,

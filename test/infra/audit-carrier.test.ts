@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Metafile } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { functionNames } from '../../infra/checkout.ts'
-import { bundlesOfSources } from '../../infra/local/template/synth.ts'
+import { listFunctionNames } from '../../infra/checkout.ts'
+import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { type Resource, stacksOf } from './synthesised.ts'
@@ -71,7 +71,7 @@ describe('audit entries of workers are carried too', () => {
   /** inputs of each bundle */
   let bundles: Record<string, Metafile>
   beforeAll(async () => {
-    bundles = JSON.parse(readFileSync(`${await bundlesOfSources()}/metafiles.json`, 'utf8'))
+    bundles = JSON.parse(readFileSync(`${await buildBundlesOfSources()}/metafiles.json`, 'utf8'))
   }, 300_000)
   /** reports whether a function loads the module that writes entries */
   const leavesEntries = (name: string): boolean =>
@@ -89,8 +89,8 @@ describe('audit entries of workers are carried too', () => {
         ),
       ),
     )
-    const leaving = functionNames().filter(leavesEntries)
-    expect(leaving).toEqual(functionNames().filter(name => name !== 'on-audit-entries'))
+    const leaving = listFunctionNames().filter(leavesEntries)
+    expect(leaving).toEqual(listFunctionNames().filter(name => name !== 'on-audit-entries'))
     const isCarried = (name: string): boolean => {
       const { Ref, 'Fn::ImportValue': imported = '' } = groupsOf.get(name) ?? {}
       return Ref === LogGroupName.Ref || imported.startsWith(exported)

@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { newAuthority } from '../../infra/local/gateway/tls.ts'
+import { createLocalAuthority } from '../../infra/local/gateway/tls.ts'
 import { shippedWith } from './synthesised.ts'
 
 describe('certificates in `caBundles`', () => {
   const folder = mkdtempSync(`${tmpdir()}/cloud-auth-authorities-`)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
-  const { cert } = newAuthority('an organisation')
+  const { cert } = createLocalAuthority('an organisation')
   mkdirSync(`${folder}/eu`)
   writeFileSync(`${folder}/eu/own.pem`, cert)
 
@@ -27,7 +27,7 @@ describe('certificates in `caBundles`', () => {
       expect(files, name).toHaveProperty(['index.mjs'])
     }
     // other certificates must change the code asset, although the bundles are the same
-    writeFileSync(`${folder}/eu/own.pem`, newAuthority('another').cert)
+    writeFileSync(`${folder}/eu/own.pem`, createLocalAuthority('another').cert)
     const later = shippedWith({ stage: 'test', caBundles: folder })
     const assets = (name: string) => [functions, later].map(every => every.get(name)?.asset)
     expect(new Set(assets('on-pull')).size).toBe(2)

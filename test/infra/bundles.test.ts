@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import type { Metafile } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { usesOfFunction } from '../../infra/build/uses.ts'
-import { functionNames } from '../../infra/checkout.ts'
-import { bundlesOfSources } from '../../infra/local/template/synth.ts'
+import { declaredUsesOfFunction } from '../../infra/build/uses.ts'
+import { listFunctionNames } from '../../infra/checkout.ts'
+import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
 
 /** Milliseconds. Bundling takes half a minute of CPU. */
 const BUNDLING_TIMEOUT_MS = 300_000
@@ -14,7 +14,7 @@ let directory = ''
 /** esbuild's metafile of each bundle. */
 let bundles: Record<string, Metafile>
 beforeAll(async () => {
-  directory = await bundlesOfSources()
+  directory = await buildBundlesOfSources()
   bundles = JSON.parse(readFileSync(`${directory}/metafiles.json`, 'utf8'))
 }, BUNDLING_TIMEOUT_MS)
 
@@ -58,13 +58,13 @@ const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull', 'replication']
 
 describe('contents of the bundles', () => {
   test.each(Object.entries(clients))('%s is bundled only for a use that needs it', (client, needed) => {
-    for (const name of functionNames()) {
-      expect(holds(name, client), name).toBe(usesOfFunction(name).some(use => needed.includes(use)))
+    for (const name of listFunctionNames()) {
+      expect(holds(name, client), name).toBe(declaredUsesOfFunction(name).some(use => needed.includes(use)))
     }
   })
 
   test('no bundle has credential provider chains, the CDK, test tools or the local host', () => {
-    for (const name of functionNames()) {
+    for (const name of listFunctionNames()) {
       const foreign = inputsOf(name).filter(path =>
         /credential-provider-(node|sso|ini|process)\/|aws-cdk-lib|vitest|^infra\/|^test\//.test(path),
       )
@@ -81,7 +81,7 @@ describe('contents of the bundles', () => {
   })
 
   test("the SDK's document client is bundled where the tables are called, and the KMS client nowhere", () => {
-    for (const name of functionNames()) {
+    for (const name of listFunctionNames()) {
       const callsTables = inputsOf(name).includes('shared/adapters/aws/table.ts')
       expect(holds(name, '@aws-sdk/lib-dynamodb'), name).toBe(callsTables)
     }
@@ -101,7 +101,7 @@ describe('contents of the bundles', () => {
   })
 
   test('no bundle calls require, which ES modules lack', () => {
-    const calling = functionNames().flatMap(name =>
+    const calling = listFunctionNames().flatMap(name =>
       readdirSync(`${directory}/${name}`)
         .filter(file => file.endsWith('.mjs'))
         .filter(file => readFileSync(`${directory}/${name}/${file}`, 'utf8').includes('Dynamic require of')),
@@ -110,7 +110,7 @@ describe('contents of the bundles', () => {
   })
 
   test('Connect is bundled only for functions with the link', () => {
-    const linked = functionNames().filter(name => holds(name, '@connectrpc/connect'))
+    const linked = listFunctionNames().filter(name => holds(name, '@connectrpc/connect'))
     expect(linked.filter(name => !LINKED.includes(name))).toEqual([])
     expect(linked).toContain('link')
     expect(eagerly('link').bytes).toBeLessThan(400_000)
@@ -124,7 +124,7 @@ describe('contents of the bundles', () => {
     expect(domain).toEqual([])
   })
 
-  test.each(functionNames())('stack traces of %s point to source files and lines', name => {
+  test.each(listFunctionNames())('stack traces of %s point to source files and lines', name => {
     const read = (file: string) => readFileSync(`${directory}/${name}/${file}`, 'utf8')
     const entry = read('index.mjs')
     expect(entry).toMatch(/\n\/\/# sourceMappingURL=index\.mjs\.map\s*$/)
@@ -161,14 +161,14 @@ describe('contents of the bundles', () => {
     expect(script + style).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|localStorage|sessionStorage|eval\(|https?:\/\/(?!www\.w3\.org\/2000\/svg|<)/,
     )
-    expect(functionNames().filter(name => existsSync(`${directory}/${name}/ui`))).toEqual(['fallback'])
+    expect(listFunctionNames().filter(name => existsSync(`${directory}/${name}/ui`))).toEqual(['fallback'])
   })
 
   test('openpgp is shipped unmodified with its licence, and only to functions that use it', () => {
-    const holders = functionNames().filter(name =>
+    const holders = listFunctionNames().filter(name =>
       existsSync(`${directory}/${name}/node_modules/openpgp/LICENSE`),
     )
     expect(holders).toEqual(['ceremony', 'generate-root', 'init', 'rekey'])
-    expect(functionNames().filter(name => holds(name, 'openpgp'))).toEqual([])
+    expect(listFunctionNames().filter(name => holds(name, 'openpgp'))).toEqual([])
   })
 })

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { ListTablesCommand, PutItemCommand, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createTables, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
-import { launchEngine } from '../../infra/local/engine/launch.ts'
-import { endServer, findFreePort, listen } from '../../infra/local/os/loopback.ts'
+import { createEngineTables, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
+import { launchEngineProcess } from '../../infra/local/engine/launch.ts'
+import { closeServer, findFreePort, listenOnLoopback } from '../../infra/local/os/loopback.ts'
 
 describe('the engine of a cluster', () => {
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-engine-`)
@@ -15,13 +15,15 @@ describe('the engine of a cluster', () => {
 
   test('tries the next port when another server has taken one', async () => {
     const other = createServer((_, response) => response.end('{}'))
-    const ports = [Number(new URL(await listen(other)).port), await findFreePort()]
+    const ports = [Number(new URL(await listenOnLoopback(other)).port), await findFreePort()]
     const given = [...ports]
-    const { url, pid, stop } = await launchEngine(directory, file, { portOf: async () => given.shift() ?? 0 })
+    const { url, pid, stop } = await launchEngineProcess(directory, file, {
+      portOf: async () => given.shift() ?? 0,
+    })
     expect(Number(new URL(url).port)).toBe(ports[1])
     expect(pid).toBeGreaterThan(0)
     await stop()
-    await endServer(other)
+    await closeServer(other)
     expect(readdirSync(directory)).not.toContain('engine.json')
   })
 
@@ -100,7 +102,7 @@ describe('the engine of a cluster', () => {
       const engine = await startEngine({ ...at('closed'), secretNames: true, tables: [named('secret-one')] })
       await put(engine, 'secret-one', start)
       await expect(engine.client.send(new ListTablesCommand({})), start).rejects.toThrow()
-      await expect(createTables(engine.client, [named('mine')]), start).rejects.toThrow('private')
+      await expect(createEngineTables(engine.client, [named('mine')]), start).rejects.toThrow('private')
       await engine.close()
     }
     const tables = [named('secret-one'), named('secret-two')]
@@ -111,7 +113,7 @@ describe('the engine of a cluster', () => {
   })
 
   test('that does not start reports the reason', async () => {
-    const none = launchEngine(directory, `${directory}/none/dynamodb.sqlite`)
+    const none = launchEngineProcess(directory, `${directory}/none/dynamodb.sqlite`)
     await expect(none).rejects.toThrow(/^the engine does not start: .*\(code [1-9]\d*\)$/s)
     expect(readdirSync(directory)).not.toContain('engine.json')
   })

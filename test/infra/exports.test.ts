@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import {
   type Exports,
   exportedDeployments,
@@ -10,7 +10,7 @@ import {
 } from '../support/checks/exports.ts'
 import { stacksOf } from './synthesised.ts'
 
-const listed = JSON.parse(readFileSync(root + exportsFile, 'utf8')) as Exports
+const listed = JSON.parse(readFileSync(checkoutRoot + exportsFile, 'utf8')) as Exports
 
 describe('exports, which deployed stacks import', () => {
   test.each(Object.entries(exportedDeployments))(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { buildBalancerRules } from '../../infra/constructs/fronts/balancer-rules.ts'
 import { toRestPaths } from '../../infra/constructs/fronts/rest-paths.ts'
-import { DEFAULT_ROUTE, pathsOfGroup } from '../../infra/constructs/fronts/served.ts'
+import { apiPathsOfGroup, DEFAULT_ROUTE } from '../../infra/constructs/fronts/served.ts'
 import { createRouteFinder } from '../../infra/local/gateway/routes.ts'
-import { type AlarmName, alarmPage, rowOfAlarm } from '../../infra/watching/alarms.ts'
+import { type AlarmName, alarmPageLink, rowOfAlarm } from '../../infra/watching/alarms.ts'
 import { pathsOf } from '../../shared/api/endpoint.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
@@ -99,7 +99,7 @@ describe.each(fronts)('the front %s', front => {
     for (const { Properties } of errors) {
       const name = Properties.AlarmName.replace('cloud-auth-test-', '') as AlarmName
       expect(Properties.AlarmDescription).toBe(
-        `${rowOfAlarm(name).description}. What to do: ${alarmPage(name)}`,
+        `${rowOfAlarm(name).description}. What to do: ${alarmPageLink(name)}`,
       )
       expect(Properties).toMatchObject({ Threshold: 10, DatapointsToAlarm: 2, EvaluationPeriods: 3 })
     }
@@ -370,7 +370,9 @@ describe('a load balancer', () => {
 })
 
 describe('the routing of every front', () => {
-  const routes = endpointGroups.flatMap(group => pathsOfGroup(group).map(path => [path, group.name] as const))
+  const routes = endpointGroups.flatMap(group =>
+    apiPathsOfGroup(group).map(path => [path, group.name] as const),
+  )
   const rules = buildBalancerRules(routes)
   const balanced = (path: string) =>
     rules.find(({ expressions }) => expressions.some(one => new RegExp(one).test(path)))?.to

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { usesOfFunction } from '../../infra/build/uses.ts'
-import { functionNames } from '../../infra/checkout.ts'
-import { synthesise } from '../../infra/local/template/synth.ts'
+import { declaredUsesOfFunction } from '../../infra/build/uses.ts'
+import { listFunctionNames } from '../../infra/checkout.ts'
+import { synthesiseTemplates } from '../../infra/local/template/synth.ts'
 import { usesForChange } from '../../shared/adapters/aws/guard.ts'
 import type { EndpointUse } from '../../shared/api/endpoint.ts'
 import { type Change, createItem, removeItem } from '../../shared/storage/changes.ts'
@@ -14,7 +14,7 @@ import { keyOfKind } from '../support/tables/items.ts'
 
 // A function's ports and its role's policies must allow the same writes, for every kind of item.
 
-const { functions, tables } = policiesIn(await synthesise({ legacySignatures: false }), TEST_PLACE)
+const { functions, tables } = policiesIn(await synthesiseTemplates({ legacySignatures: false }), TEST_PLACE)
 const rules = new Map(Object.entries(functions).map(([name, statements]) => [name, statements.map(ruled)]))
 
 const all = (Object.keys(itemKinds) as Kind[]).map(kind => {
@@ -40,7 +40,7 @@ function requestOf(act: Act, { kind, pk }: Key): IamRequest {
 }
 
 const byGuard = (name: string, act: Act, place: Key): boolean =>
-  usesForChange(changeOf(act, place)).some(use => usesOfFunction(name).includes(use))
+  usesForChange(changeOf(act, place)).some(use => declaredUsesOfFunction(name).includes(use))
 const byPolicy = (name: string, act: Act, place: Key): boolean =>
   evaluate(rules.get(name) ?? [], requestOf(act, place)).allowed
 
@@ -52,7 +52,7 @@ const beyond: Readonly<Record<string, (uses: readonly EndpointUse[], act: Act, k
     uses.includes('apply'),
 }
 
-describe.each(functionNames())('the policies of %s', name => {
+describe.each(listFunctionNames())('the policies of %s', name => {
   test('allow every write that its ports allow', () => {
     const refused = acts.flatMap(act =>
       all
@@ -63,7 +63,7 @@ describe.each(functionNames())('the policies of %s', name => {
   })
 
   test('allow no other write, except for the listed reasons', () => {
-    const uses = usesOfFunction(name)
+    const uses = declaredUsesOfFunction(name)
     const more = acts.flatMap(act =>
       all
         .filter(place => byPolicy(name, act, place) && !byGuard(name, act, place))
@@ -79,7 +79,7 @@ test.each(all.map(place => [place.kind, place] as const))(
   (kind, place) => {
     const { deletes } = tableGuards[itemKindSpec(kind).guard ?? 'write']
     for (const act of acts) {
-      const may = functionNames().some(name => byGuard(name, act, place))
+      const may = listFunctionNames().some(name => byGuard(name, act, place))
       expect(may, act).toBe(act === 'stores' || deletes.length > 0)
     }
   },
@@ -87,13 +87,13 @@ test.each(all.map(place => [place.kind, place] as const))(
 
 test('every listed reason applies to some function', () => {
   const applies = Object.entries(beyond).filter(([, is]) =>
-    functionNames().some(name =>
+    listFunctionNames().some(name =>
       acts.some(act =>
         all.some(
           place =>
             byPolicy(name, act, place) &&
             !byGuard(name, act, place) &&
-            is(usesOfFunction(name), act, place.kind),
+            is(declaredUsesOfFunction(name), act, place.kind),
         ),
       ),
     ),

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
-import { alarmNames, alarmPage, commonAlarms } from '../../infra/watching/alarms.ts'
-import { graphs } from '../../infra/watching/dashboard.ts'
-import { queries, type SavedQuery } from '../../infra/watching/queries.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
+import { alarmNames, alarmPageLink, commonAlarms } from '../../infra/watching/alarms.ts'
+import { dashboardGraphs } from '../../infra/watching/dashboard.ts'
+import { type SavedLogQuery, savedLogQueries } from '../../infra/watching/queries.ts'
 import { runPromotionChecks } from '../../shared/replication/promotion/decide.ts'
 import { metrics } from '../../shared/watching/metrics.ts'
 import { renderMonitoringTables } from '../support/checks/monitoring-tables.ts'
@@ -16,7 +16,7 @@ import { ofType, resourcesOf } from './synthesised.ts'
 // docs/look-up/monitoring.md and docs/do/troubleshooting.md must match the code's metrics, alarms, queries
 // and fields.
 
-const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
+const read = (path: string): string => readFileSync(`${checkoutRoot}${path}`, 'utf8')
 const monitoring = read('docs/look-up/monitoring.md')
 const troubleshooting = read('docs/do/troubleshooting.md')
 
@@ -45,7 +45,7 @@ const faults = faultRows()
 
 const sources = ['shared', 'infra/watching']
   .flatMap(folder =>
-    readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+    readdirSync(checkoutRoot + folder, { recursive: true, encoding: 'utf8' })
       .filter(name => name.endsWith('.ts'))
       .map(name => read(`${folder}/${name}`)),
   )
@@ -65,7 +65,7 @@ describe('docs/do/troubleshooting.md', () => {
       })
     expect(found).toEqual(alarmNames.map(name => [name, true]))
     for (const name of alarmNames)
-      expect(alarmPage(name)).toBe(`docs/do/troubleshooting.md#${name.toLowerCase()}`)
+      expect(alarmPageLink(name)).toBe(`docs/do/troubleshooting.md#${name.toLowerCase()}`)
   })
 
   test('has more than twenty faults', () => {
@@ -103,7 +103,7 @@ describe('a deployment with a dashboard and tracing', () => {
   const resources = resourcesOf(settings)
 
   test('draws every metric once, and shows every alarm', () => {
-    const drawn = graphs.flatMap(({ own = [] }) => own)
+    const drawn = dashboardGraphs.flatMap(({ own = [] }) => own)
     expect(drawn.toSorted()).toEqual(Object.keys(metrics).toSorted())
     const [[, dashboard] = [], ...others] = ofType(resources, 'AWS::CloudWatch::Dashboard')
     expect(others).toEqual([])
@@ -115,7 +115,7 @@ describe('a deployment with a dashboard and tracing', () => {
       commonAlarms.map(name => `cloud-auth-test-${name}`),
     )
     expect(widgets.map((one: { properties: { title: string } }) => one.properties.title)).toEqual(
-      graphs.map(({ title }) => title),
+      dashboardGraphs.map(({ title }) => title),
     )
     expect(JSON.stringify(widgets)).toContain(
       `SEARCH('{\\"cloud-auth/test\\",type,outcome,reason} MetricName=\\"Logins\\"', 'Sum', 300)`,
@@ -131,7 +131,7 @@ describe('a deployment with a dashboard and tracing', () => {
       Properties.QueryString,
     ])
     expect(saved.sort()).toEqual(
-      Object.entries<SavedQuery>(queries)
+      Object.entries<SavedLogQuery>(savedLogQueries)
         .map(([name, { group, query }]) => [`cloud-auth-test/${name}`, group, query.join('\n| ')])
         .sort(),
     )

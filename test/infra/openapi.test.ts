@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root, version } from '../../infra/checkout.ts'
+import { checkoutRoot, version } from '../../infra/checkout.ts'
 import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
 import { readParameterFields } from '../../shared/api/fields.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
@@ -37,7 +37,7 @@ const document = resolveShared(written, written)
 
 describe('docs/openapi.json', () => {
   test('equals the document from the endpoint table (else: npm run openapi)', () => {
-    expect(JSON.parse(readFileSync(`${root}docs/openapi.json`, 'utf8'))).toEqual(
+    expect(JSON.parse(readFileSync(`${checkoutRoot}docs/openapi.json`, 'utf8'))).toEqual(
       JSON.parse(JSON.stringify(written)),
     )
   })

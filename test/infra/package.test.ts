@@ -10,10 +10,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createApp, unvalidated } from '../../infra/app.ts'
-import { programs } from '../../infra/build/command.ts'
-import { functionNames, readContext, root } from '../../infra/checkout.ts'
-import { bundlesOfSources } from '../../infra/local/template/synth.ts'
+import { createCdkApp, unvalidatedAppProps } from '../../infra/app.ts'
+import { shippedPrograms } from '../../infra/build/command.ts'
+import { checkoutRoot, listFunctionNames, readCdkContext } from '../../infra/checkout.ts'
+import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
 import { buildPackage } from '../../infra/package/build.ts'
 import { readSettings, settingsSchema } from '../../infra/settings.ts'
 import { defineStacks } from '../../infra/stacks/cluster.ts'
@@ -58,7 +58,7 @@ console.log(stacks.api.stackName)
 
 /** Packs the built package, and unpacks it into an empty app next to its peer dependencies. */
 beforeAll(async () => {
-  await buildPackage(await bundlesOfSources(), `${folder}/package`)
+  await buildPackage(await buildBundlesOfSources(), `${folder}/package`)
   const packed = execFileSync('npm', ['pack', '--silent', '--offline', '--pack-destination', folder], {
     cwd: `${folder}/package`,
     encoding: 'utf8',
@@ -67,14 +67,14 @@ beforeAll(async () => {
   mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['-xzf', `${folder}/${packed.trim()}`, '-C', installed, '--strip-components=1'])
   for (const peer of ['aws-cdk-lib', 'constructs'])
-    symlinkSync(`${root}node_modules/${peer}`, `${folder}/app/node_modules/${peer}`)
+    symlinkSync(`${checkoutRoot}node_modules/${peer}`, `${folder}/app/node_modules/${peer}`)
   writeFileSync(`${folder}/app/app.mjs`, APP)
 }, BUNDLING_TIMEOUT_MS)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the package in an empty app', () => {
   test('can be installed with peers, exports and files, and its source package stays private', () => {
-    const { private: hidden } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    const { private: hidden } = JSON.parse(readFileSync(`${checkoutRoot}package.json`, 'utf8')) as {
       private: boolean
     }
     const made = JSON.parse(read('package.json')) as Record<string, object>
@@ -82,10 +82,10 @@ describe('the package in an empty app', () => {
     expect(made).not.toHaveProperty('private')
     expect(made).not.toHaveProperty('dependencies')
     expect(Object.keys(made['peerDependencies'] ?? {})).toEqual(['aws-cdk-lib', 'constructs'])
-    expect(Object.keys(made['bin'] ?? {})).toEqual(Object.keys(programs))
+    expect(Object.keys(made['bin'] ?? {})).toEqual(Object.keys(shippedPrograms))
     for (const file of ['lib/index.js', 'lib/index.d.ts', 'LICENSE', 'cdk.json'])
       expect(read(file)).not.toBe('')
-    expect(readdirSync(`${installed}/functions`).sort()).toEqual(functionNames())
+    expect(readdirSync(`${installed}/functions`).sort()).toEqual(listFunctionNames())
     expect(read('lib/index.js')).not.toMatch(/node_modules\/(openpgp|@aws-sdk)/)
     expect(readdirSync(installed).filter(name => /^(shared|infra|test)$/.test(name))).toEqual([])
   })
@@ -104,14 +104,14 @@ describe('the package in an empty app', () => {
   })
 
   test('creates the templates of our own app without its feature flags', () => {
-    const flags = Object.keys(readContext()).filter(name => name.startsWith('@aws-cdk'))
+    const flags = Object.keys(readCdkContext()).filter(name => name.startsWith('@aws-cdk'))
     expect(flags.length).toBeGreaterThan(50)
     const said = execFileSync(process.execPath, ['app.mjs', JSON.stringify(settings)], {
       cwd: `${folder}/app`,
       encoding: 'utf8',
     })
     expect(said.trim()).toBe('cloud-auth-test-api')
-    const app = createApp(`${folder}/own`, unvalidated)
+    const app = createCdkApp(`${folder}/own`, unvalidatedAppProps)
     defineStacks(app, { settings: readSettings(settings), bundles: `${folder}/package/functions` })
     app.synth()
     const [own, theirs] = [templatesIn(`${folder}/own`), templatesIn(`${folder}/app/out`)]
@@ -149,7 +149,7 @@ new CloudAuth(new App(), 'Auth', {})
     )
     const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024']
     const run = () =>
-      execFileSync(`${root}node_modules/.bin/tsc`, [...options, 'app.ts'], {
+      execFileSync(`${checkoutRoot}node_modules/.bin/tsc`, [...options, 'app.ts'], {
         cwd: `${folder}/app`,
         encoding: 'utf8',
       })

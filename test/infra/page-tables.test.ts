@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { bindingNames } from '../../shared/auth-method/roles/bindings.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 
 // Pages that repeat values from the code. The tests fail when a value changes.
 
 const { JOURNAL_RETENTION_DAYS: kept, JOURNAL_PROMISE_DAYS: promised, TERM_KEPT_DAYS: term } = bounds
-const read = (page: string): string => readFileSync(`${root}docs/${page}`, 'utf8')
+const read = (page: string): string => readFileSync(`${checkoutRoot}docs/${page}`, 'utf8')
 
 test.each([
   ['spec/journal.md', `Journal entries are kept for ${kept} days`],

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createApp, unvalidated } from '../../infra/app.ts'
-import { makeNoBundles } from '../../infra/local/template/synth.ts'
-import { readPair } from '../../infra/pair/settings.ts'
-import { definePair } from '../../infra/pair/stacks.ts'
+import { createCdkApp, unvalidatedAppProps } from '../../infra/app.ts'
+import { makeEmptyBundles } from '../../infra/local/template/synth.ts'
+import { parsePairPlan } from '../../infra/pair/settings.ts'
+import { definePairStacks } from '../../infra/pair/stacks.ts'
 import { licenceKey, licenceText } from '../builders/licence.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-pair-`)
@@ -30,7 +30,7 @@ beforeAll(() => {
       },
     },
   })
-  const pair = readPair({
+  const pair = parsePairPlan({
     both: {
       stage: 'prod',
       license: licenceText(key.privateKey),
@@ -43,9 +43,9 @@ beforeAll(() => {
     },
     drill: { schedule: 'rate(7 days)', policy: 'drill' },
   })
-  makeNoBundles(`${folder}/bundles`)
-  const app = createApp(`${folder}/out`, unvalidated)
-  definePair(app, pair, `${folder}/bundles`)
+  makeEmptyBundles(`${folder}/bundles`)
+  const app = createCdkApp(`${folder}/out`, unvalidatedAppProps)
+  definePairStacks(app, pair, `${folder}/bundles`)
   made = app.synth().stacksRecursively.map(({ environment, stackName, templateFullPath }) => ({
     account: environment.account,
     region: environment.region,

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { functionNames, root } from '../../infra/checkout.ts'
+import { checkoutRoot, listFunctionNames } from '../../infra/checkout.ts'
 import { renderPermissionSections, renderPermissionsPage } from '../../infra/docs/permissions-tables.ts'
 import { stacksOf } from './synthesised.ts'
 
 describe('docs/permissions.md', () => {
   test('equals the page from the templates (else: npm run permissions)', () => {
-    expect(readFileSync(`${root}docs/permissions.md`, 'utf8')).toBe(renderPermissionsPage(stacksOf()))
+    expect(readFileSync(`${checkoutRoot}docs/permissions.md`, 'utf8')).toBe(renderPermissionsPage(stacksOf()))
   })
 
   test('names every action of every role', () => {
@@ -22,7 +22,7 @@ describe('the permissions of all roles', () => {
   test('have a section for every function, and a reason in every row', () => {
     const sections = renderPermissionSections(stacksOf()).split('\n## ').slice(1)
     const named = sections.map(one => one.split('\n')[0])
-    expect(named).toEqual(expect.arrayContaining(functionNames()))
+    expect(named).toEqual(expect.arrayContaining(listFunctionNames()))
     const rows = sections.flatMap(one => one.split('\n').filter(line => line.startsWith('| `')))
     expect(rows.length).toBeGreaterThan(200)
     for (const row of rows) expect(row.split(' | ').at(-1)?.length).toBeGreaterThan(15)

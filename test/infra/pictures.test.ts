@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
 import type { ClusterMode } from '../../shared/model/cluster.ts'
 import type { PullerState } from '../../shared/model/secondary.ts'
@@ -8,7 +8,7 @@ import { promotionSteps } from '../../shared/replication/promotion/step.ts'
 
 // Names in the diagrams of the pages must exist in the code, in the same order.
 
-const read = (path: string): string => readFileSync(root + path, 'utf8')
+const read = (path: string): string => readFileSync(checkoutRoot + path, 'utf8')
 
 /** Returns the diagrams of a page that begin with this kind, without their first line. */
 function picturesOf(page: string, kind: string): string[] {

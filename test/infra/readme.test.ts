@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 
 describe('docs/do/change-code.md', () => {
-  const page = readFileSync(`${root}docs/do/change-code.md`, 'utf8')
+  const page = readFileSync(`${checkoutRoot}docs/do/change-code.md`, 'utf8')
 
   test('names only existing paths in "Where a change begins"', () => {
     const from = page.indexOf('## Where a change begins')
@@ -18,22 +18,22 @@ describe('docs/do/change-code.md', () => {
         .map(([, path = '']) => path)
         .filter(path => path.includes('/'))
       expect(paths.length, row).toBeGreaterThan(0)
-      for (const path of paths) expect(existsSync(root + path), path).toBe(true)
+      for (const path of paths) expect(existsSync(checkoutRoot + path), path).toBe(true)
     }
   })
 })
 
 describe('README', () => {
-  const readme = readFileSync(`${root}README.md`, 'utf8')
+  const readme = readFileSync(`${checkoutRoot}README.md`, 'utf8')
 
   test('names only existing commands and pages', () => {
-    const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    const { scripts } = JSON.parse(readFileSync(`${checkoutRoot}package.json`, 'utf8')) as {
       scripts: Record<string, string>
     }
     const named = [...readme.matchAll(/`npm (?:run )?([\w:]+)`/g)].map(([, name = '']) => name)
     expect(named.filter(name => !(name in scripts))).toEqual([])
     const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => target)
-    expect(links.filter(target => !existsSync(root + target))).toEqual([])
+    expect(links.filter(target => !existsSync(checkoutRoot + target))).toEqual([])
   })
 
   test('has at most 800 words, and both commands within its first 30 lines', () => {

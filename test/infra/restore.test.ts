@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { ofType, type Resource, stacksOf } from './synthesised.ts'
 
-const page = readFileSync(`${root}docs/do/restore.md`, 'utf8')
+const page = readFileSync(`${checkoutRoot}docs/do/restore.md`, 'utf8')
 /** Returns a section of the page, by the number of its title. */
 const step = (number: number): string =>
   page.split(/^## /m).find(part => part.startsWith(`${number}. `)) ?? ''

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 
-const page = readFileSync(`${root}docs/do/change-code.md`, 'utf8')
+const page = readFileSync(`${checkoutRoot}docs/do/change-code.md`, 'utf8')
 const IMPORT = /(?:from|import) '(\.[^']+)'/g
 
 /** Returns the subfolders of a folder as the page lists them, from top to bottom. */
@@ -14,7 +14,9 @@ function roomsOf(folder: string): string[] {
 }
 
 const filesOf = (folder: string): string[] =>
-  readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
+  readdirSync(checkoutRoot + folder, { recursive: true, encoding: 'utf8' }).filter(name =>
+    /\.(ts|mjs)$/.test(name),
+  )
 const roomOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : '')
 
 describe.each([
@@ -32,7 +34,7 @@ describe.each([
 
   test('imports only from subfolders further down', () => {
     const arrows = files.flatMap(path =>
-      [...readFileSync(`${root}${folder}/${path}`, 'utf8').matchAll(IMPORT)]
+      [...readFileSync(`${checkoutRoot}${folder}/${path}`, 'utf8').matchAll(IMPORT)]
         .map(([, target = '']) => posix.join(posix.dirname(path), target))
         .filter(target => !target.startsWith('../') && roomOf(path) !== '')
         .map(target => ({ path, target })),

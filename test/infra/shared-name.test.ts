@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { servingLinePatterns } from '../../infra/constructs/fronts/shared-name.ts'
+import { servingLogPatterns } from '../../infra/constructs/fronts/shared-name.ts'
 import { ofType, resourcesOf, validated } from './synthesised.ts'
 
 const certificate = (id: string) => `arn:aws:acm:us-east-1:111122223333:certificate/${id}`
@@ -80,7 +80,7 @@ describe('the setting `sharedAddress`', () => {
       return MetricName === 'Serves' ? [[MetricNamespace, MetricValue, Properties.FilterPattern]] : []
     })
     expect(filters).toEqual(
-      Object.entries(servingLinePatterns).map(([value, pattern]) => ['cloud-auth/test', value, pattern]),
+      Object.entries(servingLogPatterns).map(([value, pattern]) => ['cloud-auth/test', value, pattern]),
     )
   })
 

@@ -2,11 +2,11 @@ import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { expect, test } from 'vitest'
-import { unvalidated } from '../../infra/app.ts'
+import { unvalidatedAppProps } from '../../infra/app.ts'
 import { StreamSource } from '../../infra/constructs/stream-source.ts'
 
 test('a stream source passes inserts of its partitions, and bisects a failing batch without a dead-letter queue', () => {
-  const stack = new Stack(new App(unvalidated), 'stack')
+  const stack = new Stack(new App(unvalidatedAppProps), 'stack')
   const lambda = new LambdaFunction(stack, 'Function', {
     runtime: Runtime.NODEJS_24_X,
     handler: 'index.handler',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, expect, test } from 'vitest'
 import { createEngineClient, startEngine } from '../../infra/local/engine/engine.ts'
-import { startSweeper } from '../../infra/local/engine/sweeper.ts'
+import { startExpirySweeper } from '../../infra/local/engine/sweeper.ts'
 import { createDocumentSend } from '../../shared/adapters/aws/sdk-tables.ts'
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-sweeper-`)
@@ -50,7 +50,7 @@ test('the sweeper deletes expired items, a hundred per page, with a pause after 
     )
     return watched
   })
-  const sweeper = startSweeper(send, [table])
+  const sweeper = startExpirySweeper(send, [table])
   const pauses: number[] = []
   const removed = await sweeper.sweep(async worked => void pauses.push(worked))
   sweeper.close()

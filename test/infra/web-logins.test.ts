@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { webPaths } from '../../infra/constructs/web-paths.ts'
+import { webPathRules } from '../../infra/constructs/web-paths.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf } from '../../shared/api/endpoint.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
@@ -208,7 +208,7 @@ describe('the distribution', () => {
   )
 
   test('routes logins to the Web Function and every other path to the API, for any names', () => {
-    expect(webPaths.map(([pattern]) => pattern)).toEqual(
+    expect(webPathRules.map(([pattern]) => pattern)).toEqual(
       distribution().CacheBehaviors.map((one: { PathPattern: string }) => one.PathPattern),
     )
     for (const { group, path } of rows)

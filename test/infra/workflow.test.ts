@@ -3,7 +3,7 @@ import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
-import { unvalidated } from '../../infra/app.ts'
+import { unvalidatedAppProps } from '../../infra/app.ts'
 import { defineAttemptWorkflow } from '../../infra/constructs/attempt-definition.ts'
 import { defineDrillWorkflow } from '../../infra/constructs/drill-definition.ts'
 import { WorkflowMachine } from '../../infra/constructs/workflow.ts'
@@ -33,7 +33,7 @@ describe('the state machine of a workflow', () => {
   })
 
   test('may invoke only its worker', () => {
-    const stack = new Stack(new App(unvalidated), 'stack')
+    const stack = new Stack(new App(unvalidatedAppProps), 'stack')
     const worker = LambdaFunction.fromFunctionArn(
       stack,
       'Worker',

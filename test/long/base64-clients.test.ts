@@ -6,10 +6,10 @@ import { setTimeout } from 'node:timers/promises'
 import { generateKey } from 'openpgp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signLogin } from '../../infra/command/login/signed-login.ts'
-import { demonstrate } from '../../infra/local/commands/start/demonstration.ts'
-import { type Host, startHost } from '../../infra/local/host/host.ts'
-import { askHost } from '../../infra/local/pair/dr-client.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
+import { demonstrateLogins } from '../../infra/local/commands/start/demonstration.ts'
+import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
+import { requestHost } from '../../infra/local/pair/dr-client.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { base64Forms } from '../builders/base64-forms.ts'
 import { programs, senders } from '../support/address/clients.ts'
 
@@ -30,10 +30,10 @@ const directory = mkdtempSync(`${tmpdir()}/cloud-auth-`)
 const { there, absent } = programs(senders, directory)
 for (const [name, why] of absent) process.stderr.write(`ABSENT on this machine: ${name}: ${why}\n`)
 
-let host: Host
+let host: LocalHost
 beforeAll(async () => {
-  host = await startHost({ cluster: 'base64', port: 0, memory: true, unlisted: true })
-  await demonstrate(host, () => ({}))
+  host = await startLocalHost({ cluster: 'base64', port: 0, memory: true, unlisted: true })
+  await demonstrateLogins(host, () => ({}))
 })
 afterAll(async () => {
   await host?.close()
@@ -65,7 +65,7 @@ interface Request extends Sent {
 let instances = 0
 async function documents() {
   const instance = await host.control.putInstance({
-    ...HOME,
+    ...HOME_ACCOUNT,
     instanceId: `i-0${String(++instances).padStart(16, '0')}`,
   })
   const { document, signature, rsa2048 } = await host.control.documents(instance)
@@ -79,7 +79,7 @@ async function iamLogin(
   form: Form,
 ): Promise<Request> {
   const session = await host.control.session({
-    account: HOME.account,
+    account: HOME_ACCOUNT.account,
     role: 'web-server',
     session: 'workload',
   })
@@ -147,7 +147,7 @@ const fields: Readonly<Record<string, (form: Form) => Promise<Request>>> = {
     ...asRoot(),
   }),
   role_tag: async form => {
-    const made = await askHost(host, 'auth/cloud/role/tagged/tag', {})
+    const made = await requestHost(host, 'auth/cloud/role/tagged/tag', {})
     const path = `auth/cloud/roletag-denylist/${form(base64(String(made.data?.['tag_value'])))}`
     return { path, body: {}, ...asRoot() }
   },
@@ -180,9 +180,12 @@ const fields: Readonly<Record<string, (form: Form) => Promise<Request>>> = {
 }
 
 beforeAll(async () => {
-  await askHost(host, 'auth/cloud/role/tagged', { auth_type: 'ec2', bound_region: 'x', role_tag: 'T' })
+  await requestHost(host, 'auth/cloud/role/tagged', { auth_type: 'ec2', bound_region: 'x', role_tag: 'T' })
   const { rsa } = await host.control.authority()
-  await askHost(host, 'auth/cloud/config/certificate/identity', { cloud_public_cert: rsa, type: 'identity' })
+  await requestHost(host, 'auth/cloud/config/certificate/identity', {
+    cloud_public_cert: rsa,
+    type: 'identity',
+  })
 })
 
 test('curl and the HTTP libraries of Python and Go are installed', () => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { switchOver } from '../../infra/local/commands/drill/drill.ts'
+import { switchPrimaryOver } from '../../infra/local/commands/drill/drill.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { promotionIn, type RunbookPair, startRunbookPair } from '../support/programs/runbook-pair.ts'
 import { call } from '../support/service/api.ts'
@@ -54,7 +54,7 @@ test(
     const [, block = ''] = blocksOf('failback')
     for (let round = 1; round <= ROUNDS; round++) {
       if (round === Math.floor(ROUNDS / 2) + 1) startBusy()
-      const there = await switchOver(
+      const there = await switchPrimaryOver(
         rehearsal,
         { from: east, to: west },
         {
@@ -63,7 +63,7 @@ test(
         },
       )
       let [took, again] = [0, 0]
-      const back = await switchOver(
+      const back = await switchPrimaryOver(
         rehearsal,
         { from: west, to: east },
         {

@@ -1,7 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { askHost, askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
-import { joinLocalPair, startPair, waitUntilSettled } from '../../infra/local/pair/pair.ts'
+import {
+  readDrStatus,
+  requestHost,
+  requestReplication,
+  waitUntilTrue,
+} from '../../infra/local/pair/dr-client.ts'
+import { joinLocalPair, startClusterPair, waitUntilPairSettled } from '../../infra/local/pair/pair.ts'
 import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { localFronts } from '../../infra/local/template/synth.ts'
 import { linkPath } from '../../shared/link/routes.ts'
@@ -11,16 +16,16 @@ import { linkPath } from '../../shared/link/routes.ts'
 
 describe.each(localFronts)('a pair behind %s', front => {
   test('joins, replicates, and serves listings and tokens after a planned switch', async () => {
-    const pair = await startPair({ port: 0, memory: true, unlisted: true, front })
+    const pair = await startClusterPair({ port: 0, memory: true, unlisted: true, front })
     try {
       const joined = await joinLocalPair(pair, () => undefined)
       if (!joined) throw new Error('they did not join')
       const { east, west } = pair
-      await askHost(east, 'sys/policies/acl/reader', {
+      await requestHost(east, 'sys/policies/acl/reader', {
         policy: 'path "sys/health" { capabilities = ["read"] }',
       })
-      const { auth } = await askHost(east, 'auth/token/create', { policies: ['reader'] })
-      const { east: first, west: second } = await waitUntilSettled({ east, west })
+      const { auth } = await requestHost(east, 'auth/token/create', { policies: ['reader'] })
+      const { east: first, west: second } = await waitUntilPairSettled({ east, west })
       expect(second.root).toBe(first.root)
       expect((await readDrStatus(west)).primaryAddress).toBe(east.link_address)
       const [secondary] = (await readDrStatus(east)).secondaries
@@ -37,10 +42,10 @@ describe.each(localFronts)('a pair behind %s', front => {
       expect(((await listed.json()) as { data: { keys: string[] } }).data.keys).toContain('reader')
 
       const operation = await generateTokenByShares(west)
-      await askReplication(west, 'secondary/promote', { dr_operation_token: operation })
-      await waitUntil('west does not serve', async () => (await readDrStatus(west)).mode === 'primary')
+      await requestReplication(west, 'secondary/promote', { dr_operation_token: operation })
+      await waitUntilTrue('west does not serve', async () => (await readDrStatus(west)).mode === 'primary')
       await setTimeout(1000)
-      const kept = await askHost(west, 'auth/token/lookup-self', undefined, auth?.client_token)
+      const kept = await requestHost(west, 'auth/token/lookup-self', undefined, auth?.client_token)
       expect(kept.data?.['policies']).toContain('reader')
     } finally {
       await pair.close()

@@ -2,16 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { signLogin } from '../../infra/command/login/signed-login.ts'
-import { INTERVAL, TTL } from '../../infra/constructs/fronts/shared-name.ts'
-import { makeFollow, waitUntilCaughtUp } from '../../infra/local/commands/drill/drill.ts'
+import { HEALTH_CHECK_INTERVAL_S, SHARED_NAME_TTL_S } from '../../infra/constructs/fronts/shared-name.ts'
+import { makeClusterFollow, waitUntilCaughtUp } from '../../infra/local/commands/drill/drill.ts'
 import { createFailoverToken } from '../../infra/local/commands/drill/failover-token.ts'
-import { demonstrate } from '../../infra/local/commands/start/demonstration.ts'
-import type { Host } from '../../infra/local/host/host.ts'
-import { askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
-import { type ClusterPair, joinLocalPair, startPair } from '../../infra/local/pair/pair.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
+import { demonstrateLogins } from '../../infra/local/commands/start/demonstration.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
+import { readDrStatus, requestReplication, waitUntilTrue } from '../../infra/local/pair/dr-client.ts'
+import { type ClusterPair, joinLocalPair, startClusterPair } from '../../infra/local/pair/pair.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { pictureOf } from '../bench/picture.ts'
 import { type KindName, kinds, programs, startWorkload, type Workload } from '../support/address/clients.ts'
 import { type Door, type SharedName, startSharedName } from '../support/address/shared-name.ts'
@@ -26,7 +26,7 @@ const MAX_AGE = 30 / SCALE
 const PAUSE = 0.5
 const TIMEOUT = 5
 /** Seconds that the page promises: one health check, the DNS TTL, and the maximum age of a connection. */
-const COMPUTED = (INTERVAL + TTL) / SCALE + MAX_AGE
+const COMPUTED = (HEALTH_CHECK_INTERVAL_S + SHARED_NAME_TTL_S) / SCALE + MAX_AGE
 /** Additional seconds for a request in progress and a busy machine. */
 const SLACK = TIMEOUT + 10
 
@@ -40,7 +40,7 @@ const ways = {
 type Way = keyof typeof ways
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-`)
-let pair: ClusterPair<Host>
+let pair: ClusterPair<LocalHost>
 let tap: LinkTap
 let operation = ''
 let there: Map<KindName, string[]>
@@ -56,12 +56,12 @@ beforeAll(async () => {
       [...there.keys()].some(name => name.startsWith(language)),
       `${language} is not here`,
     ).toBe(true)
-  pair = await startPair({ port: 0, memory: true, unlisted: true })
+  pair = await startClusterPair({ port: 0, memory: true, unlisted: true })
   const { east } = pair
   tap = await startLinkTap(new URL(east.base_url).origin)
   if (!(await joinLocalPair(pair, () => undefined, { address: tap.url })))
     throw new Error('they did not join')
-  await demonstrate(east, () => ({}))
+  await demonstrateLogins(east, () => ({}))
   operation = await createFailoverToken(east)
 })
 
@@ -69,8 +69,11 @@ afterAll(async () => {
   await tap?.close()
   await pair?.close()
   rmSync(directory, { recursive: true, force: true })
-  mkdirSync(`${root}.build`, { recursive: true })
-  writeFileSync(`${root}.build/one-address.json`, `${JSON.stringify({ SCALE, ...report }, null, 2)}\n`)
+  mkdirSync(`${checkoutRoot}.build`, { recursive: true })
+  writeFileSync(
+    `${checkoutRoot}.build/one-address.json`,
+    `${JSON.stringify({ SCALE, ...report }, null, 2)}\n`,
+  )
   draw()
 })
 
@@ -84,16 +87,23 @@ interface Running {
 
 let instances = 0
 /** Returns the login of a workload. Each ec2 login has its own instance. */
-async function proofOf(kind: KindName, { control }: Host): Promise<{ login: string; credentials: string }> {
-  const session = await control.session({ account: HOME.account, role: 'web-server', session: 'workload' })
+async function proofOf(
+  kind: KindName,
+  { control }: LocalHost,
+): Promise<{ login: string; credentials: string }> {
+  const session = await control.session({
+    account: HOME_ACCOUNT.account,
+    role: 'web-server',
+    session: 'workload',
+  })
   const credentials = JSON.stringify(session)
   if (kinds[kind].login === 'iam')
     return { login: JSON.stringify({ role: 'demo-iam', ...signLogin(session) }), credentials }
   instances += 1
   const instanceId = `i-0c10ad0a7c${String(instances).padStart(7, '0')}`
-  const profile = `arn:aws:iam::${HOME.account}:instance-profile/web-server`
-  await control.putInstance({ ...HOME, instanceId, instanceProfileArn: profile })
-  const { rsa2048 } = await control.documents({ ...HOME, instanceId })
+  const profile = `arn:aws:iam::${HOME_ACCOUNT.account}:instance-profile/web-server`
+  await control.putInstance({ ...HOME_ACCOUNT, instanceId, instanceProfileArn: profile })
+  const { rsa2048 } = await control.documents({ ...HOME_ACCOUNT, instanceId })
   return {
     login: JSON.stringify({
       role: 'demo-ec2',
@@ -105,7 +115,7 @@ async function proofOf(kind: KindName, { control }: Host): Promise<{ login: stri
 }
 
 /** Starts all workloads with some kinds of connections, and waits until each has renewed its token. */
-async function working(name: SharedName, host: Host, some: readonly Way[]): Promise<Running[]> {
+async function working(name: SharedName, host: LocalHost, some: readonly Way[]): Promise<Running[]> {
   const all: Running[] = []
   for (const way of some)
     for (const [kind, command] of there) {
@@ -118,7 +128,7 @@ async function working(name: SharedName, host: Host, some: readonly Way[]): Prom
   const idle = () =>
     all.filter(({ workload }) => !workload.told.some(one => one.op === 'renew' && one.error === ''))
   try {
-    await waitUntil('workloads do not work', async () => idle().length === 0)
+    await waitUntilTrue('workloads do not work', async () => idle().length === 0)
   } catch (error) {
     const why = idle().map(({ kind, workload: { told, complaints } }) => ({
       kind,
@@ -131,7 +141,7 @@ async function working(name: SharedName, host: Host, some: readonly Way[]): Prom
 }
 
 /** Polls a cluster's health at its own address. @returns the epoch milliseconds of the first 200 */
-function firstOk(host: Host): Promise<number> {
+function firstOk(host: LocalHost): Promise<number> {
   const look = async (): Promise<number> => {
     const asked = await fetch(`${host.base_url}/sys/health`).catch(() => undefined)
     await asked?.arrayBuffer()
@@ -151,7 +161,12 @@ interface Outcome {
   errors: Record<string, number>
 }
 
-function outcomeOf({ kind, way, door, workload }: Running, to: Host, begun: number, since: number): Outcome {
+function outcomeOf(
+  { kind, way, door, workload }: Running,
+  to: LocalHost,
+  begun: number,
+  since: number,
+): Outcome {
   const late = door.passed.filter(({ at }) => at >= begun)
   const last = late.findLastIndex(one => one.to !== to.cluster)
   const first = late.slice(last + 1).find(({ status }) => status >= 200 && status < 300)
@@ -181,7 +196,7 @@ function draw(): void {
     ]),
   )
   const title = `workloads that the new primary serves${SCALE === 1 ? '' : ` (${SCALE} times faster)`}`
-  writeFileSync(`${root}.build/one-address.svg`, pictureOf(title, at, curves, 'seconds'))
+  writeFileSync(`${checkoutRoot}.build/one-address.svg`, pictureOf(title, at, curves, 'seconds'))
 }
 
 /** Prints and stores all results. */
@@ -204,8 +219,8 @@ function tell(title: string, outcomes: readonly Outcome[], more: object): void {
 
 interface Change {
   title: string
-  from: Host
-  to: Host
+  from: LocalHost
+  to: LocalHost
   some: readonly Way[]
   /**
    * Changes the primary. `first` resolves when the new primary first answers 200. @returns epoch
@@ -214,7 +229,7 @@ interface Change {
   change(name: SharedName, first: Promise<number>): Promise<number | undefined>
 }
 
-const behind = ({ cluster, base_url }: Host) => ({ name: cluster, url: new URL(base_url).origin })
+const behind = ({ cluster, base_url }: LocalHost) => ({ name: cluster, url: new URL(base_url).origin })
 
 /** Keeps workloads running while another cluster becomes the primary. */
 async function through({ title, from, to, some, change }: Change): Promise<Outcome[]> {
@@ -222,8 +237,8 @@ async function through({ title, from, to, some, change }: Change): Promise<Outco
   const name = await startSharedName({
     members: [behind(from), behind(to)],
     preferred: from.cluster,
-    intervalMs: (INTERVAL * 1000) / SCALE,
-    ttlMs: (TTL * 1000) / SCALE,
+    intervalMs: (HEALTH_CHECK_INTERVAL_S * 1000) / SCALE,
+    ttlMs: (SHARED_NAME_TTL_S * 1000) / SCALE,
   })
   let all: Running[] = []
   try {
@@ -253,8 +268,8 @@ async function through({ title, from, to, some, change }: Change): Promise<Outco
   }
 }
 
-const promote = (host: Host, force: boolean) =>
-  askReplication(host, 'secondary/promote', { dr_operation_token: operation, force }, operation)
+const promote = (host: LocalHost, force: boolean) =>
+  requestReplication(host, 'secondary/promote', { dr_operation_token: operation, force }, operation)
 
 function allCome(outcomes: readonly Outcome[], within = COMPUTED + SLACK): void {
   for (const { kind, way, over, kept } of outcomes) {
@@ -276,7 +291,7 @@ test("in a disaster in which both clusters answer 200, workloads move only after
       await promote(west, true)
       await first
       // after any delay: DNS alone does not change
-      await setTimeout((2 * INTERVAL * 1000) / SCALE)
+      await setTimeout((2 * HEALTH_CHECK_INTERVAL_S * 1000) / SCALE)
       expect(name.leadsTo()).toBe('east')
       name.disbelieve('east')
       expect(name.leadsTo()).toBe('west')
@@ -285,8 +300,8 @@ test("in a disaster in which both clusters answer 200, workloads move only after
   })
   allCome(outcomes)
   tap.heal()
-  await waitUntil('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
-  await makeFollow('east-2', east, west, operation)
+  await waitUntilTrue('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
+  await makeClusterFollow('east-2', east, west, operation)
 })
 
 test('after a planned switch all workloads move with their tokens', async () => {
@@ -302,7 +317,7 @@ test('after a planned switch all workloads move with their tokens', async () => 
   // a client that never closes connections stays until the server closes them
   const stay = outcomes.filter(({ way }) => !ways[way].comesBack)
   expect(stay.filter(({ over }) => over === undefined).length).toBeGreaterThan(0)
-  await makeFollow('west-2', west, east, operation)
+  await makeClusterFollow('west-2', west, east, operation)
 })
 
 test('in a disaster with a silent primary, timeouts end the connections and workloads move', async () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
-import { askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
+import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
+import { readDrStatus, requestReplication, waitUntilTrue } from '../../infra/local/pair/dr-client.ts'
 import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { type LinkTap, startLinkTap } from '../support/faults/link-tap.ts'
 import { cleanUp, clusterFile, freshCluster, startIn } from '../support/programs/npm-start.ts'
@@ -18,7 +18,7 @@ const DELAYS = [2400, 5000, 9000]
 const TEN_MINUTES = 600_000
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 
-interface Member extends ClusterFile {
+interface Member extends ClusterStateFile {
   name: string
   tap: LinkTap
   /** sets the milliseconds by which its clock is ahead */
@@ -65,24 +65,24 @@ const write = async ({ base_url, root_token: token }: Member, policy: string): P
   (await call(base_url, 'POST', `/sys/policies/acl/${policy}`, POLICY, { token })).status
 
 const follows = (member: Member) =>
-  waitUntil(
+  waitUntilTrue(
     `${member.name} does not follow`,
     async () => (await readDrStatus(member)).state === 'stream-wals',
   )
 
 let ids = 0
 async function activation(primary: Member): Promise<string | undefined> {
-  const answer = await askReplication(primary, 'primary/secondary-token', { id: `secondary-${++ids}` })
+  const answer = await requestReplication(primary, 'primary/secondary-token', { id: `secondary-${++ids}` })
   return answer.wrap_info?.token
 }
 
 beforeAll(async () => {
   for (const name of ['east', 'west', 'north']) members.push(await startMember(name))
   const [east, ...others] = members as [Member, ...Member[]]
-  await askReplication(east, 'primary/enable', { primary_cluster_addr: east.tap.url })
+  await requestReplication(east, 'primary/enable', { primary_cluster_addr: east.tap.url })
   for (const other of others) {
-    await waitUntil('no token is made yet', async () => !(await readDrStatus(east)).isBuilding)
-    await askReplication(behindTap(other), 'secondary/enable', { token: await activation(east) })
+    await waitUntilTrue('no token is made yet', async () => !(await readDrStatus(east)).isBuilding)
+    await requestReplication(behindTap(other), 'secondary/enable', { token: await activation(east) })
     await follows(other)
     Object.assign(other, { root_token: east.root_token, recovery_keys: east.recovery_keys })
   }
@@ -123,7 +123,7 @@ test.each(rounds)(
     ;(members[round % members.length] as Member).setClock(ahead)
     for (const rival of rivals) {
       const body = { dr_operation_token: tokens.get(rival), force: true, primary_cluster_addr: rival.tap.url }
-      await askReplication(rival, 'secondary/promote', body)
+      await requestReplication(rival, 'secondary/promote', body)
     }
     expect(await Promise.all(members.map(one => write(one, 'before')))).toEqual([204, 204, 204])
     await setTimeout(1000 * ((7 * round) % 20))
@@ -146,7 +146,7 @@ test.each(rounds)(
     for (const other of members.filter(one => one !== winner)) {
       const operation = await generateTokenByShares(other)
       const body = { dr_operation_token: operation, token: await activation(winner) }
-      await askReplication(other, 'secondary/update-primary', body)
+      await requestReplication(other, 'secondary/update-primary', body)
       await follows(other)
     }
   },

@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { root } from '../../infra/checkout.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
 
 /** Names of the browser in Debian and elsewhere. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
@@ -24,7 +24,7 @@ function browserProgram(): string {
 }
 
 /** The folder of screenshots. */
-const SHOTS = `${root}.build/screenshots`
+const SHOTS = `${checkoutRoot}.build/screenshots`
 
 export const openBrowser = (): Promise<Browser> => {
   mkdirSync(SHOTS, { recursive: true })

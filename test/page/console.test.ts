@@ -1,31 +1,31 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  playDisaster,
-  type Rehearsal,
-  startRehearsal,
-  switchOver,
+  type DrillRehearsal,
+  runDisasterDrill,
+  startDrillRehearsal,
+  switchPrimaryOver,
 } from '../../infra/local/commands/drill/drill.ts'
 import { createLoginProof } from '../../infra/local/commands/start/demonstration.ts'
-import type { Host } from '../../infra/local/host/host.ts'
+import type { LocalHost } from '../../infra/local/host/host.ts'
 import { findSteadyPort } from '../../infra/local/os/loopback.ts'
-import { askHost } from '../../infra/local/pair/dr-client.ts'
-import { HOME } from '../../infra/local/provider/home.ts'
+import { requestHost } from '../../infra/local/pair/dr-client.ts'
+import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 import { type Opened, openBrowser, opened, shots } from './browser.ts'
 
 let browser: Browser
-let rehearsal: Rehearsal
+let rehearsal: DrillRehearsal
 let east: Opened
 let west: Opened
 
-const pageOf = ({ base_url }: Host): string => new URL('/ui', base_url).href
-const originOf = ({ base_url }: Host): string => new URL(base_url).origin
+const pageOf = ({ base_url }: LocalHost): string => new URL('/ui', base_url).href
+const originOf = ({ base_url }: LocalHost): string => new URL(base_url).origin
 
 beforeAll(async () => {
   browser = await openBrowser()
   const options = { port: await findSteadyPort(), memory: true, unlisted: true, pauseMs: 200 }
-  rehearsal = await startRehearsal(options, () => undefined)
+  rehearsal = await startDrillRehearsal(options, () => undefined)
   east = await opened(browser, pageOf(rehearsal.east))
   west = await opened(browser, pageOf(rehearsal.west))
 })
@@ -109,10 +109,10 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
 
   test('explain a rejected login, and show its role', async () => {
     const { page } = east
-    await rehearsal.east.control.putRole({ account: HOME.account, name: 'somebody-else' })
-    await askHost(rehearsal.east, 'auth/cloud/role/narrow', {
+    await rehearsal.east.control.putRole({ account: HOME_ACCOUNT.account, name: 'somebody-else' })
+    await requestHost(rehearsal.east, 'auth/cloud/role/narrow', {
       auth_type: 'iam',
-      bound_iam_principal_arn: `arn:aws:iam::${HOME.account}:role/somebody-else`,
+      bound_iam_principal_arn: `arn:aws:iam::${HOME_ACCOUNT.account}:role/somebody-else`,
     })
     await withTokens(page, { token: rehearsal.root })
     await page.click('#roles-ask')
@@ -133,7 +133,7 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
     const { page } = west
     expect(await page.isDisabled('#promote')).toBe(true)
     await says(page, 'promote-why', 'Enter a DR operation token first.')
-    const switched = await switchOver(
+    const switched = await switchPrimaryOver(
       rehearsal,
       { from: rehearsal.east, to: rehearsal.west },
       { promote: () => promoted(west, 'west') },
@@ -144,14 +144,14 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
     expect(await page.textContent('#work-shown')).toMatch(/promotion on west has ended[\s\S]*serve: .* ✓/)
     await shots(page, 'switched')
     const back = { from: rehearsal.west, to: rehearsal.east }
-    await switchOver(rehearsal, back, { promote: () => promoted(east, 'east') })
+    await switchPrimaryOver(rehearsal, back, { promote: () => promoted(east, 'east') })
     await shows(east.page, 'own', 'serving')
   })
 
   test('allow a forced promotion in a disaster, and then report the losses', async () => {
     const { page, context } = west
     await shows(page, 'own', 'streaming')
-    const found = await playDisaster(rehearsal, {
+    const found = await runDisasterDrill(rehearsal, {
       promote: async () => {
         await context.route(`${originOf(rehearsal.east)}/**`, route => route.abort())
         await shows(page, 'peer', 'unreachable')

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Host, startHost } from '../../infra/local/host/host.ts'
+import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
 import { openBrowser, opened } from './browser.ts'
 
 // A hostile cluster chooses the names of clusters, mounts and roles in its answers.
@@ -8,10 +8,10 @@ import { openBrowser, opened } from './browser.ts'
 const EVIL = `<img src=x onerror="alert(1)"></script><script>alert(2)</script>'"&`
 
 let browser: Browser
-let host: Host
+let host: LocalHost
 beforeAll(async () => {
   browser = await openBrowser()
-  host = await startHost({ cluster: 'hostile', port: 0, memory: true, unlisted: true })
+  host = await startLocalHost({ cluster: 'hostile', port: 0, memory: true, unlisted: true })
 })
 afterAll(async () => {
   await browser?.close()

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../infra/checkout.ts'
-import { commandFields, remoteControl } from '../../infra/local/provider/control.ts'
+import { checkoutRoot } from '../../infra/checkout.ts'
+import { controlCommandFields, createRemoteControl } from '../../infra/local/provider/control.ts'
 import type { RunningProvider } from '../../infra/local/provider/provider.ts'
 import { account, clientsOf, provider, region } from './clients.ts'
 
 test('the page lists every command with its fields', () => {
-  const page = readFileSync(`${root}docs/look-up/imitated-aws.md`, 'utf8')
+  const page = readFileSync(`${checkoutRoot}docs/look-up/imitated-aws.md`, 'utf8')
   const rows = [...page.matchAll(/^(\w+)\((.*)\)$/gm)].map(([, name, fields = '']) => [
     name,
     fields === '' ? [] : fields.split(', '),
   ])
-  expect(rows).toEqual(commandFields())
+  expect(rows).toEqual(controlCommandFields())
 })
 
 type Reached = Pick<RunningProvider, 'url' | 'controlToken'>
@@ -24,7 +24,7 @@ const command = ({ url, controlToken }: Reached, name: string, init: RequestInit
 describe('control over HTTP', () => {
   test('has all methods of control in the process, with equal effects and results', async () => {
     const { url, control, controlToken } = await provider()
-    const remote = remoteControl(url, controlToken)
+    const remote = createRemoteControl(url, controlToken)
     expect(Object.keys(remote)).toEqual(Object.keys(control))
     const user = await remote.putUser({ account, name: 'bob' })
     const key = await remote.createAccessKey({ account, user: 'bob' })
@@ -80,7 +80,7 @@ describe('control over HTTP', () => {
   test('every call of operatorKey returns the same key', async () => {
     const { url, control, controlToken } = await provider()
     const key = await control.operatorKey({})
-    expect(await remoteControl(url, controlToken).operatorKey({})).toEqual(key)
+    expect(await createRemoteControl(url, controlToken).operatorKey({})).toEqual(key)
     await expect(clientsOf(url, key).sts.send(new GetCallerIdentityCommand())).resolves.toMatchObject({
       Arn: `arn:aws:iam::${account}:user/operator`,
     })

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startAwsProcess, useAwsAt } from '../../infra/local/host/aws-process.ts'
-import { listen } from '../../infra/local/os/loopback.ts'
-import { providerNote } from '../../infra/local/provider/note.ts'
+import { connectToImitatedAws, startImitatedAwsProcess } from '../../infra/local/host/aws-process.ts'
+import { listenOnLoopback } from '../../infra/local/os/loopback.ts'
+import { readProviderNote } from '../../infra/local/provider/note.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { isRunning } from '../support/programs/npm-start.ts'
@@ -15,14 +15,14 @@ import { isRunning } from '../support/programs/npm-start.ts'
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-aws-`)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 const wanted = { directory, region: 'us-east-1' }
-const pid = (): number => providerNote(directory)?.pid ?? 0
+const pid = (): number => readProviderNote(directory)?.pid ?? 0
 const ACCOUNT = '111122223333'
 
 describe('the process of an imitated AWS', () => {
   test('is shared by concurrent users, and ends with the last of them', async () => {
-    const [one, other] = await Promise.all([startAwsProcess(wanted), startAwsProcess(wanted)])
+    const [one, other] = await Promise.all([startImitatedAwsProcess(wanted), startImitatedAwsProcess(wanted)])
     expect(one.url).toBe(other.url)
-    const byUrl = await useAwsAt({ url: one.url, control_token: one.controlToken })
+    const byUrl = await connectToImitatedAws({ url: one.url, control_token: one.controlToken })
     await one.control.putRole({ account: ACCOUNT, name: 'kept' })
     await one.close()
     await other.close()
@@ -32,14 +32,16 @@ describe('the process of an imitated AWS', () => {
   })
 
   test('has the same address and state after it was killed', async () => {
-    const { url } = await startAwsProcess(wanted)
+    const { url } = await startImitatedAwsProcess(wanted)
     process.kill(pid(), 'SIGKILL')
     await eventually(() => !isRunning(pid()) || undefined, 10)
-    const again = await startAwsProcess(wanted)
+    const again = await startImitatedAwsProcess(wanted)
     expect(again.url).toBe(url)
     const session = await again.control.session({ account: ACCOUNT, role: 'kept', session: 'one' })
     expect(session.accessKeyId).toMatch(/^ASIA/)
-    await expect(startAwsProcess({ ...wanted, port: 1 })).rejects.toThrow('runs already at http://127.0.0.1:')
+    await expect(startImitatedAwsProcess({ ...wanted, port: 1 })).rejects.toThrow(
+      'runs already at http://127.0.0.1:',
+    )
     await again.close()
   })
 
@@ -48,9 +50,9 @@ describe('the process of an imitated AWS', () => {
     const silent = createServer(() => {
       calls += 1
     })
-    const noted = { ...providerNote(directory), url: await listen(silent) }
+    const noted = { ...readProviderNote(directory), url: await listenOnLoopback(silent) }
     writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))
-    const own = await startAwsProcess(wanted)
+    const own = await startImitatedAwsProcess(wanted)
     expect(own.url).not.toBe(noted.url)
     expect(calls).toBe(0)
     await own.close()
@@ -59,18 +61,19 @@ describe('the process of an imitated AWS', () => {
 
   const strangers = {
     'that counts no leases': () => startProvider(),
-    'of another directory': () => startAwsProcess({ directory: `${directory}/another`, region: 'us-east-1' }),
+    'of another directory': () =>
+      startImitatedAwsProcess({ directory: `${directory}/another`, region: 'us-east-1' }),
   }
   test.each(Object.entries(strangers))(
     'is not confused with another provider %s at its former port',
     async (_, start) => {
       // at a free port: another process may have taken the noted one
       const stranger = await start()
-      const noted = { ...providerNote(directory), url: stranger.url }
+      const noted = { ...readProviderNote(directory), url: stranger.url }
       writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))
-      const own = await startAwsProcess(wanted)
+      const own = await startImitatedAwsProcess(wanted)
       expect(own.url).not.toBe(stranger.url)
-      const given = await useAwsAt({ url: stranger.url, control_token: stranger.controlToken })
+      const given = await connectToImitatedAws({ url: stranger.url, control_token: stranger.controlToken })
       expect(given.url).toBe(stranger.url)
       await Promise.all([own.close(), given.close(), stranger.close()])
       expect(isRunning(pid())).toBe(false)

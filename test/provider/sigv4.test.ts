@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readSignature } from '../../infra/local/provider/signing/presented-signature.ts'
+import { readPresentedSignature } from '../../infra/local/provider/signing/presented-signature.ts'
 import { verifySignature } from '../../infra/local/provider/signing/sigv4.ts'
 import type { WireRequest } from '../../infra/local/provider/wire/http.ts'
 import vectors from './sigv4-vectors.json' with { type: 'json' }
@@ -9,7 +9,7 @@ const signedAt = Date.UTC(2015, 7, 30, 12, 36)
 const minute = 60_000
 
 function verdict(request: WireRequest, now = signedAt, facts: Parameters<typeof verifySignature>[2] = key) {
-  const presented = readSignature(request)
+  const presented = readPresentedSignature(request)
   return presented.ok ? verifySignature(request, presented.value, facts, now) : presented.fault
 }
 
@@ -138,7 +138,7 @@ describe('temporary keys', () => {
     expect(verdict(vanilla, signedAt, { ...key, sessionToken: 'token' })).toMatchObject({
       kind: 'unknown-key',
     })
-    const read = readSignature(vanilla)
+    const read = readPresentedSignature(vanilla)
     if (!read.ok) throw new Error(read.fault.message)
     const presented = { ...read.value, sessionToken: 'token' }
     expect(verifySignature(vanilla, presented, key, signedAt)).toMatchObject({ kind: 'unknown-key' })

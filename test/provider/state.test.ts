@@ -9,7 +9,7 @@ import { CreateAccessKeyCommand } from '@aws-sdk/client-iam'
 import { DecryptCommand, GenerateDataKeyCommand } from '@aws-sdk/client-kms'
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { remoteControl } from '../../infra/local/provider/control.ts'
+import { createRemoteControl } from '../../infra/local/provider/control.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { account, clientsOf, region } from './clients.ts'
@@ -165,7 +165,7 @@ describe('the provider as a process', () => {
   test('prints its URL, is controlled over HTTP, exits cleanly and keeps its state', async () => {
     const file = await stateFile()
     const first = await startProcess('--state', file)
-    const control = remoteControl(first.url, first.control_token)
+    const control = createRemoteControl(first.url, first.control_token)
     await control.putUser({ account, name: 'bob' })
     const key = await control.createAccessKey({ account, user: 'bob' })
     await expect(clientsOf(first.url, key).sts.send(whoAmI())).resolves.toMatchObject({ Account: account })

@@ -17,7 +17,7 @@ interface Caller {
  * assumed roles, SSO, processes, web identities), containers, the instance's role.
  * @throws CommandEnded `refused` if there are no credentials or no region
  */
-export async function createCallerProof({
+export async function createIamLoginProof({
   profile,
   region,
   headerValue,

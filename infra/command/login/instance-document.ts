@@ -1,9 +1,9 @@
 import type { CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { exchange, type RequestOptions } from '../exchange.ts'
+import { type ApiRequestOptions, exchangeApiRequest } from '../exchange.ts'
 
 /** The metadata items of each kind of signed document, as parameters of an ec2 login. */
-export const documentKinds: Readonly<Record<'rsa2048' | 'pkcs7' | 'identity', readonly Item[]>> = {
+export const instanceDocumentKinds: Readonly<Record<'rsa2048' | 'pkcs7' | 'identity', readonly Item[]>> = {
   rsa2048: [{ parameter: 'pkcs7', itemName: 'rsa2048', read: withoutBreaks }],
   pkcs7: [{ parameter: 'pkcs7', itemName: 'pkcs7', read: withoutBreaks }],
   identity: [
@@ -31,8 +31,8 @@ const SESSION_SECONDS = '60'
  * Fetches the signed identity document of this instance from its metadata service (IMDSv2).
  * @throws CommandEnded `refused` if a variable disables the service, `unreachable` if it does not answer
  */
-export async function fetchDocumentProof(
-  kind: keyof typeof documentKinds,
+export async function fetchEc2LoginProof(
+  kind: keyof typeof instanceDocumentKinds,
   environment: CommandEnvironment,
 ): Promise<Record<string, string>> {
   const service = metadataServiceUrl(environment)
@@ -40,7 +40,7 @@ export async function fetchDocumentProof(
   const session = await item(`${service}/latest/api/token`, { method: 'PUT', headers: ttl })
   const headers = { 'x-aws-ec2-metadata-token': session }
   const proof: Record<string, string> = {}
-  for (const { parameter, itemName, read } of documentKinds[kind])
+  for (const { parameter, itemName, read } of instanceDocumentKinds[kind])
     proof[parameter] = read(
       await item(`${service}/latest/dynamic/instance-identity/${itemName}`, { headers }),
     )
@@ -61,11 +61,11 @@ export function metadataServiceUrl(environment: CommandEnvironment): string {
 }
 
 /** Fetches one item. @param asking method and IMDSv2 headers */
-async function item(url: string, asking: Pick<RequestOptions, 'method' | 'headers'>): Promise<string> {
+async function item(url: string, asking: Pick<ApiRequestOptions, 'method' | 'headers'>): Promise<string> {
   if (!URL.canParse(url))
     throw new CommandEnded('usage', `AWS_EC2_METADATA_SERVICE_ENDPOINT must be a URL, not ${url}`)
   const asked = new URL(url)
-  const { status, text } = await exchange(
+  const { status, text } = await exchangeApiRequest(
     asked,
     asking,
     { timeoutMs: METADATA_TIMEOUT_MS },

@@ -1,8 +1,8 @@
 import { isObject } from '../../../shared/values/json.ts'
 import { requestUntilAccepted, sendRequest } from '../ask.ts'
-import type { CommandEnvironment, Connection } from '../connection.ts'
+import type { ApiConnection, CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { createProof, type LoginOptions } from './proofs.ts'
+import { createLoginProofFromOptions, type LoginOptions } from './proofs.ts'
 
 /** The `auth` object of a login answer. Durations in seconds. */
 export interface LoginAuth {
@@ -21,15 +21,18 @@ const LOGIN_PAUSE_MS = 60_000
  * @param say receives messages on retries and on an unencrypted address
  * @throws CommandEnded
  */
-export async function logIn(
+export async function logInToCluster(
   asked: LoginOptions,
   environment: CommandEnvironment,
-  connection: Connection,
+  connection: ApiConnection,
   say: (text: string) => void,
 ): Promise<LoginAuth> {
   const { base, mount, role } = asked
   if (isUnencrypted(base)) say(`${base} is not encrypted: an eavesdropper can log in with the same proof`)
-  const body = { ...(role === undefined ? {} : { role }), ...(await createProof(asked, environment)) }
+  const body = {
+    ...(role === undefined ? {} : { role }),
+    ...(await createLoginProofFromOptions(asked, environment)),
+  }
   const request = { method: 'POST', body } as const
   const path = `auth/${mount}/login`
   const asking = () => sendRequest(base, path, request, connection)

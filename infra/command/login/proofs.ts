@@ -1,7 +1,7 @@
 import type { CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { createCallerProof } from './caller-request.ts'
-import { documentKinds, fetchDocumentProof } from './instance-document.ts'
+import { createIamLoginProof } from './caller-request.ts'
+import { fetchEc2LoginProof, instanceDocumentKinds } from './instance-document.ts'
 
 /** The checked options of a login. */
 export interface LoginOptions {
@@ -13,7 +13,7 @@ export interface LoginOptions {
   /** region to sign for; `auto`: the configured one; absent: that of the global endpoint */
   region?: string
   headerValue?: string
-  document: keyof typeof documentKinds
+  document: keyof typeof instanceDocumentKinds
   /** nonce of an instance that has logged in before */
   nonce?: string
 }
@@ -41,8 +41,11 @@ export function checkLoginOptions(
   if (method !== 'iam' && method !== 'ec2') throw new CommandEnded('usage', '--method must be iam or ec2')
   if (region !== undefined && !REGION.test(region))
     throw new CommandEnded('usage', '--region must be a region such as eu-west-1, or auto')
-  if (!Object.hasOwn(documentKinds, document))
-    throw new CommandEnded('usage', `--document must be one of ${Object.keys(documentKinds).join(', ')}`)
+  if (!Object.hasOwn(instanceDocumentKinds, document))
+    throw new CommandEnded(
+      'usage',
+      `--document must be one of ${Object.keys(instanceDocumentKinds).join(', ')}`,
+    )
   const asked = { base, mount, method, document: document as LoginOptions['document'] } as const
   const optional = Object.entries({ role, profile, region, headerValue, nonce })
   return { ...asked, ...Object.fromEntries(optional.filter(([, value]) => value !== undefined)) }
@@ -52,11 +55,11 @@ export function checkLoginOptions(
  * Creates the login parameters that prove the caller's identity. For an instance they include its nonce, if there is
  * one.
  */
-export async function createProof(
+export async function createLoginProofFromOptions(
   asked: LoginOptions,
   environment: CommandEnvironment,
 ): Promise<Record<string, string>> {
-  if (asked.method === 'iam') return createCallerProof(asked)
+  if (asked.method === 'iam') return createIamLoginProof(asked)
   const { nonce, document } = asked
-  return { ...(await fetchDocumentProof(document, environment)), ...(nonce === undefined ? {} : { nonce }) }
+  return { ...(await fetchEc2LoginProof(document, environment)), ...(nonce === undefined ? {} : { nonce }) }
 }

@@ -1,11 +1,11 @@
 import { describeRefusal, sendRequest } from '../ask.ts'
-import type { Connection } from '../connection.ts'
+import type { ApiConnection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 
 /** What the token helper needs. It prints only the token on standard output. */
 interface HelperPorts {
   base: string
-  connection: Connection
+  connection: ApiConnection
   /** token from the environment */
   token: string | undefined
   logIn(): Promise<string>
@@ -18,7 +18,7 @@ interface HelperPorts {
  * valid, else the token of a new login; `store` and `erase` do nothing.
  * @throws CommandEnded
  */
-export async function helpWithToken(words: readonly string[], ports: HelperPorts): Promise<string> {
+export async function runTokenHelper(words: readonly string[], ports: HelperPorts): Promise<string> {
   const [word = '', ...more] = words
   if (more.length > 0 || !['get', 'store', 'erase'].includes(word))
     throw new CommandEnded('usage', 'token-helper needs exactly one word: get, store or erase')

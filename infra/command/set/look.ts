@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { SetCluster } from '../../../shared/set/run.ts'
 import { type ObservedCluster, observeCluster } from '../../../shared/set/status.ts'
 import { describeRefusal, requestUntilAccepted, sendRequest } from '../ask.ts'
-import { type Connection, parseApiBase } from '../connection.ts'
+import { type ApiConnection, parseApiBase } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 
 /** A cluster as the command line names it. */
@@ -17,7 +17,7 @@ export interface NamedCluster {
  * Parses the name of a cluster: `https://…`, `west=https://…`, or the path of a `cluster.json` of the embedded host.
  * @throws CommandEnded `usage`
  */
-export function parseCluster(text: string): NamedCluster {
+export function parseNamedCluster(text: string): NamedCluster {
   const [, name, address = ''] = /^(?:([\w.-]+)=)?(https?:\/\/.+)$/.exec(text) ?? []
   if (address !== '')
     return { name: name ?? new URL(parseApiBase(address)).host, base: parseApiBase(address) }
@@ -31,9 +31,9 @@ export function parseCluster(text: string): NamedCluster {
 }
 
 /** Requests a cluster's health and status. @param before the cluster as observed earlier */
-export const observeNamed = (
+export const observeNamedCluster = (
   { name, base }: NamedCluster,
-  connection: Connection,
+  connection: ApiConnection,
   before: ObservedCluster = { name },
 ): Promise<ObservedCluster> =>
   observeCluster(
@@ -46,13 +46,13 @@ export const observeNamed = (
   )
 
 /** Longest time in milliseconds for which a refused request is repeated. */
-export const CLUSTER_PATIENCE_MS = 10 * 60_000
+export const CLUSTER_WAIT_LIMIT_MS = 10 * 60_000
 /** The clock of a run. */
-export const clock = { now: Date.now, sleep: (ms: number) => setTimeout(ms) }
+export const systemSetClock = { now: Date.now, sleep: (ms: number) => setTimeout(ms) }
 
 /** How a program reaches the clusters of a set. */
 interface SetClusterOptions {
-  connection: Connection
+  connection: ApiConnection
   token: string
   /** receives messages on repeated requests */
   say(text: string): void
@@ -63,13 +63,13 @@ export const createSetCluster = (
   cluster: NamedCluster,
   { connection, token, say }: SetClusterOptions,
 ): SetCluster => ({
-  observe: () => observeNamed(cluster, connection),
+  observe: () => observeNamedCluster(cluster, connection),
   write: (path, body) => {
     const asking = { method: 'POST', body, token } as const
     return requestUntilAccepted(
       () => sendRequest(cluster.base, `sys/replication/dr/${path}`, asking, connection),
       {
-        timeoutMs: CLUSTER_PATIENCE_MS,
+        timeoutMs: CLUSTER_WAIT_LIMIT_MS,
         say,
         label: `${path} on ${cluster.name}`,
       },

@@ -1,7 +1,7 @@
 import { judgeSet } from '../../../shared/set/pair.ts'
 import { hasAnswered, type KnownCluster, type ObservedCluster } from '../../../shared/set/status.ts'
 import type { ExitName } from '../ended.ts'
-import { inOneLine } from '../output.ts'
+import { escapeToOneLine } from '../output.ts'
 import type { NamedCluster } from './look.ts'
 
 /** Returns the milliseconds since a time by this machine's clock, at least 0. Null: the time is unknown. */
@@ -80,8 +80,8 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 :
 
 /** Formats the summary for people. The headline and the faults are last. */
 export function formatSet({ headline, faults, clusters }: SetSummary): string {
-  const last = faults.length === 0 ? ['All is well.'] : faults.map(fault => `! ${inOneLine(fault)}`)
-  const lines = headline === '' ? last : [inOneLine(headline), ...last]
+  const last = faults.length === 0 ? ['All is well.'] : faults.map(fault => `! ${escapeToOneLine(fault)}`)
+  const lines = headline === '' ? last : [escapeToOneLine(headline), ...last]
   return [...clusters.map(formatCluster), ...lines, ''].join('\n')
 }
 
@@ -93,8 +93,8 @@ function formatCluster(one: ShownCluster): string {
     rows.push([reachable ? 'asked' : 'last seen', `${seconds(age_ms)} ago`], ...rowsOfWord(one))
   const head = age_ms === null ? 'cannot be reached' : [one.role, one.state].filter(Boolean).join(', ')
   return [
-    inOneLine(`${name}: ${head}${one.serves ? ', serves' : ''}`),
-    ...rows.map(([label, text]) => `  ${label.padEnd(11)}${inOneLine(text)}`),
+    escapeToOneLine(`${name}: ${head}${one.serves ? ', serves' : ''}`),
+    ...rows.map(([label, text]) => `  ${label.padEnd(11)}${escapeToOneLine(text)}`),
     '',
   ].join('\n')
 }

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
-import type { Connection } from '../connection.ts'
+import type { ApiConnection } from '../connection.ts'
 import type { ExitName } from '../ended.ts'
-import { type NamedCluster, observeNamed } from './look.ts'
+import { type NamedCluster, observeNamedCluster } from './look.ts'
 import { formatSet, summariseSet } from './shown.ts'
 
 interface StatusPorts {
-  connection: Connection
+  connection: ApiConnection
   json: boolean
   /** seconds between two looks; absent: one look only */
   every?: number
@@ -18,12 +18,17 @@ interface StatusPorts {
 }
 
 /** Observes clusters once or repeatedly, and prints them. @returns the verdict of the last look */
-export async function printStatus(clusters: readonly NamedCluster[], ports: StatusPorts): Promise<ExitName> {
+export async function printSetStatus(
+  clusters: readonly NamedCluster[],
+  ports: StatusPorts,
+): Promise<ExitName> {
   const { connection, json, every, clear, print, signal } = ports
   let seen: readonly ObservedCluster[] = []
   for (;;) {
     const before = seen
-    seen = await Promise.all(clusters.map((one, index) => observeNamed(one, connection, before[index])))
+    seen = await Promise.all(
+      clusters.map((one, index) => observeNamedCluster(one, connection, before[index])),
+    )
     const shown = summariseSet(seen, clusters, Date.now())
     if (json) print(`${JSON.stringify(shown, null, every === undefined ? 2 : 0)}\n`)
     else {

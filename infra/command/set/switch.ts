@@ -6,14 +6,14 @@ import {
   WAIT_LIMITS_MS,
 } from '../../../shared/set/plan.ts'
 import { RunStopped, runUntilGoal } from '../../../shared/set/run.ts'
-import type { Connection } from '../connection.ts'
+import type { ApiConnection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { clock, createSetCluster, type NamedCluster } from './look.ts'
+import { createSetCluster, type NamedCluster, systemSetClock } from './look.ts'
 import { formatSet, summariseSet } from './shown.ts'
 
 /** Ports of a switch. */
 export interface SwitchPorts {
-  connection: Connection
+  connection: ApiConnection
   /** a DR operation token */
   token: string
   /** asks before a step; false ends the switch there */
@@ -22,11 +22,11 @@ export interface SwitchPorts {
   /** called with the state of the set after each observation, for messages on an interruption */
   onState(sentence: string): void
   /** called after each completed step */
-  onStepDone(step: CompletedStep): void
+  onStepDone(step: CompletedSwitchStep): void
 }
 
 /** A completed step of a switch; `ms` is its duration. */
-export interface CompletedStep {
+export interface CompletedSwitchStep {
   step: 'promote' | 'follow'
   ms: number
 }
@@ -38,7 +38,7 @@ const goal: SetGoal = { kind: 'switch', allowedActions: ['promote', 'follow'], w
  * @throws CommandEnded with the state of the set
  * @see docs/runbooks/planned-switch.md
  */
-export async function switchSet(
+export async function switchPrimaryOfSet(
   clusters: Readonly<Record<PairSide, NamedCluster>>,
   ports: SwitchPorts,
 ): Promise<void> {
@@ -57,7 +57,7 @@ export async function switchSet(
       goal,
       clusters: { from: createSetCluster(from, ports), to: createSetCluster(to, ports) },
       onStep: at,
-      clock,
+      clock: systemSetClock,
       operationToken: async () => token,
       report: say,
       beforeStep: async (step, pair) => {

@@ -7,16 +7,16 @@ import type { Settings } from '../../settings.ts'
 type Domain = NonNullable<Settings['domain']>
 
 /** Target of a DNS alias record. */
-export interface NameTarget {
+export interface DnsAliasTarget {
   dnsName: string
   zoneId: string
 }
 
 /** Adds an alias record for a name, if the settings name its hosted zone. */
-export function addAlias(
+export function addDnsAlias(
   scope: Construct,
   { name, zoneId }: Pick<Domain, 'name' | 'zoneId'>,
-  to: NameTarget,
+  to: DnsAliasTarget,
 ): void {
   if (zoneId === undefined) return
   new CfnRecordSet(scope, 'Alias', {
@@ -35,7 +35,7 @@ interface ApiDomainProps {
 
 /** A custom domain of an HTTP API with its certificate and, optionally, a trust store for client certificates. */
 export class ApiDomain extends Construct {
-  readonly target: NameTarget
+  readonly target: DnsAliasTarget
 
   /** @param domain without `zoneId`, the DNS record is made elsewhere */
   constructor(scope: Construct, id: string, { domain, api, stage }: ApiDomainProps) {
@@ -53,6 +53,6 @@ export class ApiDomain extends Construct {
     })
     new CfnApiMapping(this, 'Mapping', { apiId: api.ref, domainName: made.ref, stage: stage.ref })
     this.target = { dnsName: made.attrRegionalDomainName, zoneId: made.attrRegionalHostedZoneId }
-    addAlias(this, domain, this.target)
+    addDnsAlias(this, domain, this.target)
   }
 }

@@ -1,9 +1,9 @@
 import { CfnOutput, type CfnResource } from 'aws-cdk-lib'
 import type { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import { carriesLink } from '../../front-settings.ts'
+import { frontCarriesLink } from '../../front-settings.ts'
 import type { Settings } from '../../settings.ts'
-import type { Series } from '../../watching/alarm.ts'
+import type { MetricSeries } from '../../watching/alarm.ts'
 import type { FrontAlarm } from '../../watching/alarms.ts'
 import { ApiDomain } from './domain.ts'
 import { HttpApi } from './http-api.ts'
@@ -15,18 +15,18 @@ import { SharedName } from './shared-name.ts'
 /** A metric that counts 5xx responses of a front, with its alarm. */
 interface ErrorMetric {
   alarm: 'ServerErrors' | FrontAlarm
-  series: Series
+  series: MetricSeries
 }
 
 /** The entrances of a cluster: the clients' front and, if needed, a separate one for other clusters. */
-export interface Fronts {
+export interface ApiFronts {
   /** base address for clients */
   address: string
   /** the default endpoint of the public HTTP API; absent with other fronts */
   endpoint?: string
   errors: ErrorMetric[]
   /** requests, and responses with 4xx and 5xx */
-  requests: Series[]
+  requests: MetricSeries[]
   /** resources that let requests in; other resources can be ordered before them */
   entrances: CfnResource[]
 }
@@ -36,13 +36,13 @@ export interface Fronts {
  * their calls.
  * @param logs log group of the functions
  */
-export function createFronts(
+export function createApiFronts(
   scope: Construct,
   settings: Settings,
   served: readonly ServedFunction[],
   logs: LogGroup,
-): Fronts {
-  if (carriesLink(settings)) return clientsFront(scope, settings, served, logs)
+): ApiFronts {
+  if (frontCarriesLink(settings)) return clientsFront(scope, settings, served, logs)
   const isLink = ({ paths }: ServedFunction) => paths.includes(LINK_ROUTE)
   const front = clientsFront(
     scope,
@@ -63,7 +63,7 @@ function clientsFront(
   settings: Settings,
   served: readonly ServedFunction[],
   logs: LogGroup,
-): Fronts {
+): ApiFronts {
   const { front } = settings
   if (front.kind === 'httpApi') return publicApi(scope, settings, served, logs)
   return front.kind === 'privateRestApi'
@@ -75,7 +75,7 @@ function clientsFront(
 const closedFor = ({ apiAddress, closeDefaultEndpoint, domain }: Settings): string | undefined =>
   closeDefaultEndpoint || domain?.truststore ? apiAddress : undefined
 
-const ofApi = (api: string, metricName: string): Series => ({
+const ofApi = (api: string, metricName: string): MetricSeries => ({
   namespace: 'AWS/ApiGateway',
   metricName,
   dimensions: [{ name: 'ApiId', value: api }],
@@ -86,7 +86,7 @@ function publicApi(
   settings: Settings,
   served: readonly ServedFunction[],
   logs: LogGroup,
-): Fronts {
+): ApiFronts {
   const { throttle, linkThrottle, healthThrottle, domain } = settings
   const { api, stage } = new HttpApi(scope, 'Http', {
     settings,
@@ -96,7 +96,7 @@ function publicApi(
     log: 'access',
     throttle,
     throttles: {
-      ...(carriesLink(settings) ? { [LINK_ROUTE]: linkThrottle } : {}),
+      ...(frontCarriesLink(settings) ? { [LINK_ROUTE]: linkThrottle } : {}),
       [HEALTH_ROUTE]: healthThrottle,
     },
   })
@@ -129,13 +129,17 @@ function privateApi(
   settings: Settings,
   served: readonly ServedFunction[],
   vpcEndpointIds: readonly string[],
-): Fronts {
+): ApiFronts {
   const { address, stage } = new PrivateRestApi(scope, 'Rest', { settings, served, vpcEndpointIds })
   const dimensions = [
     { name: 'ApiName', value: settings.clusterName },
     { name: 'Stage', value: stage.ref },
   ]
-  const series = (metricName: string): Series => ({ namespace: 'AWS/ApiGateway', metricName, dimensions })
+  const series = (metricName: string): MetricSeries => ({
+    namespace: 'AWS/ApiGateway',
+    metricName,
+    dimensions,
+  })
   return {
     address: settings.apiAddress ?? address,
     errors: [{ alarm: 'ServerErrors', series: series('5XXError') }],
@@ -150,7 +154,7 @@ function balanced(
   served: readonly ServedFunction[],
   place: Extract<Settings['front'], { kind: 'loadBalancer' }>,
   logs: LogGroup,
-): Fronts {
+): ApiFronts {
   const { domain, apiAddress = '', sharedAddress: shared } = settings
   if (!domain) throw new Error('a load balancer needs a domain with a certificate')
   const { balancer, listener } = new LoadBalancer(scope, 'Balanced', {
@@ -161,7 +165,11 @@ function balanced(
   })
   if (shared) new SharedName(scope, 'Shared', { settings, shared, dnsName: balancer.attrDnsName, logs })
   const dimensions = [{ name: 'LoadBalancer', value: balancer.attrLoadBalancerFullName }]
-  const series = (metricName: string): Series => ({ namespace: 'AWS/ApplicationELB', metricName, dimensions })
+  const series = (metricName: string): MetricSeries => ({
+    namespace: 'AWS/ApplicationELB',
+    metricName,
+    dimensions,
+  })
   return {
     address: apiAddress,
     // first the functions' own errors, then those of the load balancer when a function does not answer
@@ -179,7 +187,7 @@ function linkFront(
   scope: Construct,
   settings: Settings,
   served: readonly ServedFunction[],
-): Pick<Fronts, 'errors' | 'entrances'> {
+): Pick<ApiFronts, 'errors' | 'entrances'> {
   const { linkDomain: domain, linkAddress, linkThrottle: throttle } = settings
   if (!domain) return { errors: [], entrances: [] }
   const link = new Construct(scope, 'Link')

@@ -5,13 +5,13 @@ import { Construct } from 'constructs'
 import { defined } from '../../../shared/values/defined.ts'
 import { version } from '../../checkout.ts'
 import type { Settings } from '../../settings.ts'
-import { logGroupEncryption } from '../account.ts'
+import { createLogGroupEncryption } from '../account.ts'
 import {
   DEFAULT_ROUTE,
   type InvokedFunction,
-  invocationArn,
-  pathParameters,
+  invocationArnOf,
   permitInvocation,
+  requestParametersOf,
   type ServedFunction,
 } from './served.ts'
 
@@ -44,7 +44,7 @@ export class HttpApi extends Construct {
     super(scope, id)
     const { served, settings } = props
     this.api = new CfnApi(scope, 'Api', {
-      body: definitionOf(props, lambda => invocationArn(this, lambda)),
+      body: definitionOf(props, lambda => invocationArnOf(this, lambda)),
       failOnWarnings: !settings.passImportWarnings,
     })
     for (const one of served) permitInvocation(this, one, this.api.ref)
@@ -75,7 +75,7 @@ function stageOf(
   // so a log group that survived its stack would block the next deployment.
   const log = new LogGroup(scope, 'AccessLog', {
     logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/${name}`,
-    ...logGroupEncryption(scope, settings),
+    ...createLogGroupEncryption(scope, settings),
     retention: settings.logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
   })
@@ -131,7 +131,7 @@ const definitionOf = (
   })
 
 const pathItem = (integration: string, path: string) => {
-  const parameters = pathParameters(path)
+  const parameters = requestParametersOf(path)
   return {
     'x-amazon-apigateway-any-method': defined({
       isDefaultRoute: path === DEFAULT_ROUTE || undefined,

@@ -11,7 +11,7 @@ import { CfnPermission } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import type { Settings } from '../../settings.ts'
 import { buildBalancerRules } from './balancer-rules.ts'
-import { addAlias, type NameTarget } from './domain.ts'
+import { addDnsAlias, type DnsAliasTarget } from './domain.ts'
 import { DEFAULT_ROUTE, type ServedFunction } from './served.ts'
 
 type Place = Extract<Settings['front'], { kind: 'loadBalancer' }>
@@ -76,11 +76,11 @@ export class LoadBalancer extends Construct {
         conditions: [{ field: 'path-pattern', pathPatternConfig: { regexValues: expressions } }],
         actions: forward(to),
       })
-    const target: NameTarget = {
+    const target: DnsAliasTarget = {
       dnsName: this.balancer.attrDnsName,
       zoneId: this.balancer.attrCanonicalHostedZoneId,
     }
-    addAlias(this, domain, target)
+    addDnsAlias(this, domain, target)
     new CfnOutput(scope, 'Target', {
       value: target.dnsName,
       description: `what ${domain.name} has to lead to`,

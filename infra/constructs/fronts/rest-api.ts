@@ -4,12 +4,12 @@ import { CfnDeployment, CfnRestApi, CfnStage } from 'aws-cdk-lib/aws-apigateway'
 import { Construct } from 'constructs'
 import { version } from '../../checkout.ts'
 import type { Settings } from '../../settings.ts'
-import { STAGE, toRestPaths } from './rest-paths.ts'
+import { REST_API_STAGE, toRestPaths } from './rest-paths.ts'
 import {
   DEFAULT_ROUTE,
-  invocationArn,
-  pathParameters,
+  invocationArnOf,
   permitInvocation,
+  requestParametersOf,
   type ServedFunction,
 } from './served.ts'
 
@@ -31,7 +31,7 @@ export class PrivateRestApi extends Construct {
   constructor(scope: Construct, id: string, { settings, served, vpcEndpointIds }: PrivateRestApiProps) {
     super(scope, id)
     this.endpoint = vpcEndpointIds[0] ?? ''
-    const body = definitionOf(settings.clusterName, served, one => invocationArn(this, one.lambda))
+    const body = definitionOf(settings.clusterName, served, one => invocationArnOf(this, one.lambda))
     this.api = new CfnRestApi(this, 'Api', {
       name: settings.clusterName,
       body,
@@ -44,7 +44,7 @@ export class PrivateRestApi extends Construct {
     const { rate, burst } = settings.throttle
     this.stage = new CfnStage(this, 'Stage', {
       restApiId: this.api.ref,
-      stageName: STAGE,
+      stageName: REST_API_STAGE,
       deploymentId: this.deployment(body, vpcEndpointIds).ref,
       methodSettings: [
         { httpMethod: '*', resourcePath: '/*', throttlingRateLimit: rate, throttlingBurstLimit: burst },
@@ -112,7 +112,7 @@ const definitionOf = (
         path,
         {
           'x-amazon-apigateway-any-method': {
-            parameters: pathParameters(path),
+            parameters: requestParametersOf(path),
             responses: { default: { description: 'what the function answers' } },
             'x-amazon-apigateway-integration': { type: 'aws_proxy', httpMethod: 'POST', uri: uriOf(one) },
           },
@@ -123,4 +123,4 @@ const definitionOf = (
   }
 }
 
-const FALLBACK = [`/${STAGE}/`, `/${STAGE}/{proxy+}`]
+const FALLBACK = [`/${REST_API_STAGE}/`, `/${REST_API_STAGE}/{proxy+}`]

@@ -1,5 +1,5 @@
 /** Name of the REST API's only stage. All paths of the API begin with it, so clients keep the same base path. */
-export const STAGE = 'v1'
+export const REST_API_STAGE = 'v1'
 
 const GREEDY = '{proxy+}'
 const isVariable = (part: string): boolean => part.startsWith('{') && part !== GREEDY
@@ -11,7 +11,7 @@ const isVariable = (part: string): boolean => part.startsWith('{') && part !== G
  */
 export function toRestPaths<T>(routes: readonly (readonly [path: string, to: T])[]): Map<string, T> {
   const below = routes.flatMap(([path, to]) =>
-    path.startsWith(`/${STAGE}/`) ? [[path.slice(STAGE.length + 1), to] as const] : [],
+    path.startsWith(`/${REST_API_STAGE}/`) ? [[path.slice(REST_API_STAGE.length + 1), to] as const] : [],
   )
   const variables = new Map(below.flatMap(([path]) => variablesIn(path)))
   const paths = new Map<string, T>()

@@ -5,7 +5,7 @@ import { type EndpointGroup, routesOf } from '../../../shared/api/endpoint.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 
 /** Returns the paths that lead to a group's Lambda function. */
-export const pathsOfGroup = (group: EndpointGroup): string[] => routesOf(group).map(path => `/v1${path}`)
+export const apiPathsOfGroup = (group: EndpointGroup): string[] => routesOf(group).map(path => `/v1${path}`)
 
 /** Route of requests that match no path. */
 export const DEFAULT_ROUTE = '/$default'
@@ -25,7 +25,7 @@ export interface ServedFunction {
 }
 
 /** Returns the ARN by which API Gateway invokes a Lambda function. */
-export const invocationArn = (scope: Construct, { functionArn }: InvokedFunction): string =>
+export const invocationArnOf = (scope: Construct, { functionArn }: InvokedFunction): string =>
   Stack.of(scope).formatArn({
     service: 'apigateway',
     account: 'lambda',
@@ -49,7 +49,7 @@ export const permitInvocation = (scope: Construct, { name, lambda }: ServedFunct
 }
 
 /** Returns the parameters of a path as OpenAPI names them: `{proxy+}` becomes `proxy`. */
-export const pathParameters = (path: string) =>
+export const requestParametersOf = (path: string) =>
   [...path.matchAll(/\{([^}+]+)\+?\}/g)].map(([, name]) => ({
     name,
     in: 'path',

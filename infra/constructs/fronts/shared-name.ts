@@ -6,13 +6,13 @@ import { Construct } from 'constructs'
 import { alarmingTexts } from '../../../shared/api/alarming.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { metricNamespace } from '../../../shared/watching/metrics.ts'
-import { isPubliclyReachable } from '../../front-settings.ts'
+import { isFrontPublic } from '../../front-settings.ts'
 import type { Settings } from '../../settings.ts'
 import { HEALTH_ROUTE } from './served.ts'
 
 /** Seconds between two health checks of one checker, and the TTL of the DNS record in seconds. */
-export const INTERVAL = 10
-export const TTL = 10
+export const HEALTH_CHECK_INTERVAL_S = 10
+export const SHARED_NAME_TTL_S = 10
 
 /**
  * Regions of the health checkers: the least number that Route 53 allows, because each checker calls every ten
@@ -27,7 +27,7 @@ const says = (mode: ClusterRecord['mode']): string =>
  * Log filter patterns of the metric `Serves`, by the value that a matching line sets. A cluster prints its role once
  * a minute and at each change.
  */
-export const servingLinePatterns = {
+export const servingLogPatterns = {
   '1': says('primary'),
   '0': says('secondary'),
 } as const
@@ -51,7 +51,7 @@ export class SharedName extends Construct {
     super(scope, id)
     const { hostname, port } = new URL(settings.apiAddress ?? '')
     const check = new CfnHealthCheck(this, 'Check', {
-      healthCheckConfig: isPubliclyReachable(settings)
+      healthCheckConfig: isFrontPublic(settings)
         ? askedAt(hostname, Number(port || 443))
         : seenBy(this.alarm(settings, logs)),
     })
@@ -60,7 +60,7 @@ export class SharedName extends Construct {
       hostedZoneId: shared.zoneId,
       name: shared.name,
       type: 'CNAME',
-      ttl: String(TTL),
+      ttl: String(SHARED_NAME_TTL_S),
       resourceRecords: [dnsName],
       setIdentifier: hostname,
       failover: shared.preferred ? 'PRIMARY' : 'SECONDARY',
@@ -78,7 +78,7 @@ export class SharedName extends Construct {
    */
   private alarm({ stage }: Settings, { logGroupName }: LogGroup): CfnAlarm {
     const [namespace, metricName] = [metricNamespace(stage), 'Serves']
-    for (const [metricValue, filterPattern] of Object.entries(servingLinePatterns))
+    for (const [metricValue, filterPattern] of Object.entries(servingLogPatterns))
       new CfnMetricFilter(this, `Says${metricValue}`, {
         logGroupName,
         filterPattern,
@@ -112,7 +112,7 @@ const askedAt = (hostname: string, port: number): CfnHealthCheck.HealthCheckConf
   fullyQualifiedDomainName: hostname,
   port,
   resourcePath: HEALTH_ROUTE,
-  requestInterval: INTERVAL,
+  requestInterval: HEALTH_CHECK_INTERVAL_S,
   failureThreshold: FAILURES,
   enableSni: true,
   regions: REGIONS,

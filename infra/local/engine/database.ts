@@ -5,7 +5,7 @@ const OPEN_TRIES = 500
 const OPEN_PAUSE_MS = 10
 
 /** Opens the engine's database for some work. Nothing else may use it at the same time. */
-export async function withDatabase<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
+export async function withEngineDatabase<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
   const sqlite = await import('node:sqlite')
   // a process that was killed just now may still hold the file
   const database = new sqlite.DatabaseSync(file, { timeout: OPEN_TRIES * OPEN_PAUSE_MS })
@@ -17,7 +17,7 @@ export async function withDatabase<T>(file: string, work: (database: DatabaseSyn
 }
 
 /** Returns the names of its tables. Undefined: the engine was killed before it had created its own. */
-export function listTables(database: DatabaseSync): ReadonlySet<string> | undefined {
+export function listEngineTables(database: DatabaseSync): ReadonlySet<string> | undefined {
   const own = ['_tables', '_stream_records']
   const made = database.prepare('SELECT name FROM sqlite_master').all()
   if (!own.every(name => made.some(one => one['name'] === name))) return undefined
@@ -30,8 +30,8 @@ export function listTables(database: DatabaseSync): ReadonlySet<string> | undefi
  * number, and a whole table for each page of a scan. The engine never trims streams. The newest record stays, because
  * sequence numbers continue from it.
  */
-export function mendTables(database: DatabaseSync): void {
-  const names = listTables(database)
+export function mendTableRecords(database: DatabaseSync): void {
+  const names = listEngineTables(database)
   if (!names) return // the engine was killed during its first start
   database.exec(
     'CREATE INDEX IF NOT EXISTS stream_order ON _stream_records(table_name, CAST(sequence_number AS INTEGER))',
@@ -47,7 +47,7 @@ export function mendTables(database: DatabaseSync): void {
  * must name a table. The engine lists names by reading all rows of `_tables` and fails on a row without a name, so
  * this adds such a row. Calls that name a table work as before.
  */
-export function hideNames(database: DatabaseSync): void {
+export function hideTableNames(database: DatabaseSync): void {
   database.exec(`INSERT INTO _tables
     (table_name, key_schema, attribute_definitions, created_at, stream_enabled, table_id)
     SELECT NULL, '', '', 0, 1, '' WHERE NOT EXISTS (SELECT 1 FROM _tables WHERE table_name IS NULL)`)
@@ -63,4 +63,4 @@ export function allowNewTables(database: DatabaseSync, isAllowed: boolean): void
 }
 
 /** Deletes tables that other users created while the engine started for the first time. */
-export const forgetTables = (database: DatabaseSync): void => database.exec('DELETE FROM _tables')
+export const forgetEngineTables = (database: DatabaseSync): void => database.exec('DELETE FROM _tables')

@@ -10,11 +10,18 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
 import { createDocumentSend } from '../../../shared/adapters/aws/sdk-tables.ts'
-import { readTextFile, writeAtomically } from '../os/cluster-file.ts'
+import { readTextFile, writeFileAtomically } from '../os/cluster-file.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { TableModel } from '../template/assembly.ts'
-import { allowNewTables, forgetTables, hideNames, listTables, mendTables, withDatabase } from './database.ts'
-import { launchEngine } from './launch.ts'
+import {
+  allowNewTables,
+  forgetEngineTables,
+  hideTableNames,
+  listEngineTables,
+  mendTableRecords,
+  withEngineDatabase,
+} from './database.ts'
+import { launchEngineProcess } from './launch.ts'
 import { stopStaleEngine } from './process.ts'
 
 /** A running DynamoDB-compatible engine. */
@@ -54,14 +61,14 @@ const reached = (...place: Parameters<typeof createEngineClient>) => ({
 })
 
 /** Returns the engine that the environment names. Empty: the one from npm. */
-export const externalEngine = (): string => process.env['DYNAMODB_ENDPOINT'] ?? ''
+export const externalEngineUrl = (): string => process.env['DYNAMODB_ENDPOINT'] ?? ''
 
 /**
  * Starts the engine and creates the template's tables. Uses the engine that the environment names, else the one from
  * npm with its database in a directory.
  */
 export async function startEngine(options: EngineOptions): Promise<LocalEngine> {
-  const given = externalEngine()
+  const given = externalEngineUrl()
   return given === '' ? startOwn(options) : useExternal(given, options)
 }
 
@@ -70,7 +77,7 @@ async function useExternal(
   { tables, region, credentials, memory }: EngineOptions,
 ): Promise<LocalEngine> {
   const { client, send } = reached(url, region, credentials)
-  await createTables(client, tables)
+  await createEngineTables(client, tables)
   const close = async () => {
     if (memory) for (const { name } of tables) await client.send(new DeleteTableCommand({ TableName: name }))
     client.destroy()
@@ -87,20 +94,20 @@ const fileIn = (directory: string): string => `${directory}/dynamodb.sqlite`
 async function startOwn(options: EngineOptions): Promise<LocalEngine> {
   const { directory, tables, secretNames = false, region, credentials, apart = false } = options
   const file = fileIn(directory)
-  const launch = () => launchEngine(directory, file, { apart })
+  const launch = () => launchEngineProcess(directory, file, { apart })
   if (secretNames) await closeToOthers(file, launch)
-  const there = existsSync(file) ? await withDatabase(file, listTables) : undefined
+  const there = existsSync(file) ? await withEngineDatabase(file, listEngineTables) : undefined
   if (!there || tables.some(({ name }) => !there.has(name))) {
     // the database and its tables must exist before they can be changed
     const first = await launch()
-    await createTables(createEngineClient(first.url, region, credentials), tables)
+    await createEngineTables(createEngineClient(first.url, region, credentials), tables)
     await first.stop()
   }
-  await withDatabase(file, mendTables)
-  if (secretNames) await withDatabase(file, database => allowNewTables(database, false))
+  await withEngineDatabase(file, mendTableRecords)
+  if (secretNames) await withEngineDatabase(file, database => allowNewTables(database, false))
   const child = await launch()
   const { client, send } = reached(child.url, region, credentials)
-  await createTables(client, tables)
+  await createEngineTables(client, tables)
   return { url: child.url, client, send, pid: child.pid, close: child.stop }
 }
 
@@ -109,13 +116,13 @@ async function closeToOthers(
   file: string,
   launch: () => Promise<{ stop: () => Promise<void> }>,
 ): Promise<void> {
-  const isNew = !existsSync(file) || !(await withDatabase(file, listTables))
+  const isNew = !existsSync(file) || !(await withEngineDatabase(file, listEngineTables))
   // the engine must create its own tables before they can be changed
   if (isNew) await (await launch()).stop()
-  await withDatabase(file, database => {
+  await withEngineDatabase(file, database => {
     allowNewTables(database, true)
-    if (isNew) forgetTables(database)
-    hideNames(database)
+    if (isNew) forgetEngineTables(database)
+    hideTableNames(database)
   })
 }
 
@@ -125,7 +132,7 @@ export function readTablePrefix(directory: string): string {
   const kept = readTextFile(file)
   if (kept !== undefined) return (JSON.parse(kept) as { prefix: string }).prefix
   const prefix = `${randomBytes(16).toString('hex')}-`
-  writeAtomically(file, JSON.stringify({ prefix }))
+  writeFileAtomically(file, JSON.stringify({ prefix }))
   return prefix
 }
 
@@ -133,7 +140,10 @@ const ACTIVE_TRIES = 500
 const ACTIVE_PAUSE_MS = 10
 
 /** Creates the tables that do not exist yet. */
-export async function createTables(client: DynamoDBClient, tables: readonly TableModel[]): Promise<void> {
+export async function createEngineTables(
+  client: DynamoDBClient,
+  tables: readonly TableModel[],
+): Promise<void> {
   for (const table of tables) {
     const found = await client
       .send(new DescribeTableCommand({ TableName: table.name }))

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { findFreePort } from '../os/loopback.ts'
-import { forgetEngine, noteEngine } from './process.ts'
+import { forgetEngineProcess, recordEngineProcess } from './process.ts'
 
 /** A listening process of the engine from npm. */
 interface LaunchedEngine {
@@ -30,7 +30,7 @@ const ENGINE_START_TRIES = 5
  * @param directory directory of the note on its process
  * @param options `portOf` returns a free port; `apart`: Ctrl-C in a terminal does not reach it
  */
-export async function launchEngine(
+export async function launchEngineProcess(
   directory: string,
   file: string,
   { portOf = findFreePort, apart = false } = {},
@@ -45,14 +45,14 @@ export async function launchEngine(
     })
     const pid = child.pid ?? 0
     endsWithThis(child)
-    noteEngine(directory, pid)
+    recordEngineProcess(directory, pid)
     const stop = async () => {
       await ended(child, () => child.kill('SIGTERM'))
-      forgetEngine(directory)
+      forgetEngineProcess(directory)
     }
     const fault = await faultOf(child)
     if (fault === undefined) return { url: `http://127.0.0.1:${port}`, pid, stop }
-    forgetEngine(directory)
+    forgetEngineProcess(directory)
     if (tries === ENGINE_START_TRIES) throw new Error(`the engine does not start: ${fault}`)
   }
 }

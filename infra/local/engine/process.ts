@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { writeAtomically } from '../os/cluster-file.ts'
+import { writeFileAtomically } from '../os/cluster-file.ts'
 
 const noteFile = (directory: string): string => `${directory}/engine.json`
 
 /** Writes down the engine that this host has started, for operators. */
-export const noteEngine = (directory: string, pid: number): void =>
-  writeAtomically(noteFile(directory), JSON.stringify({ pid, host: process.pid }))
+export const recordEngineProcess = (directory: string, pid: number): void =>
+  writeFileAtomically(noteFile(directory), JSON.stringify({ pid, host: process.pid }))
 
-export const forgetEngine = (directory: string): void => rmSync(noteFile(directory), { force: true })
+export const forgetEngineProcess = (directory: string): void => rmSync(noteFile(directory), { force: true })
 
 const ENGINE_EXIT_TRIES = 500
 const ENGINE_EXIT_PAUSE_MS = 10
@@ -25,7 +25,7 @@ export async function stopStaleEngine(directory: string, database: string): Prom
     await setTimeout(ENGINE_EXIT_PAUSE_MS)
   const [left] = enginesOn(database)
   if (left !== undefined) throw new Error(`process ${left} uses ${database} and cannot be ended`)
-  forgetEngine(directory)
+  forgetEngineProcess(directory)
 }
 
 function end(pid: number): void {
@@ -60,4 +60,5 @@ const commandOf = (pid: string): string => {
 }
 
 /** Reports whether a process works on a database. A process id alone may have been reused. */
-export const isWorkingOn = (pid: number, database: string): boolean => enginesOn(database).includes(pid)
+export const isEngineUsingDatabase = (pid: number, database: string): boolean =>
+  enginesOn(database).includes(pid)

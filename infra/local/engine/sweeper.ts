@@ -13,7 +13,7 @@ const AT_ONCE = 100
 const PAUSES = 30
 
 /** Deletes items whose TTL has passed. The engine from npm accepts the TTL setting but never deletes. */
-export function startSweeper(
+export function startExpirySweeper(
   send: LocalEngine['send'],
   tables: readonly TableModel[],
 ): { sweep(resting?: Sweeping['resting']): Promise<number>; close(): void } {

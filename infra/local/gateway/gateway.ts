@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { createHttpServer, type SentAnswer } from '../../../shared/front/http-server.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
-import { type Listening, startServer } from '../os/loopback.ts'
-import { type Count, ofFront } from '../template/counts.ts'
+import { type ListeningServer, startLoopbackServer } from '../os/loopback.ts'
+import { type CountMetric, metricOfFront } from '../template/counts.ts'
 import type { FrontModel } from '../template/fronts.ts'
-import { acceptList } from './list-verb.ts'
-import { createFinder } from './routes.ts'
-import { type FunctionAnswer, getFrontShape } from './shapes.ts'
+import { acceptListRequests } from './list-verb.ts'
+import { createFunctionFinder } from './routes.ts'
+import { type FunctionAnswer, getFrontEventShape } from './shapes.ts'
 
-export interface GatewayOptions {
+export interface LocalGatewayOptions {
   front: FrontModel
   port: number
   invoke: (functionName: string, event: unknown) => Promise<unknown>
@@ -18,23 +18,23 @@ export interface GatewayOptions {
   /** paths that only this host serves, by method and path */
   extra?: Readonly<Record<string, string>>
   /** called for each 5xx answer */
-  count?: Count
+  count?: CountMetric
 }
 
 /**
  * Starts an imitation of the API in front of functions. It finds the function of a request, and converts request and
  * answer.
  */
-export async function startGateway({
+export async function startLocalGateway({
   front,
   port,
   invoke,
   hold = () => undefined,
   extra = {},
   count = () => undefined,
-}: GatewayOptions): Promise<Listening> {
-  const find = createFinder(front)
-  const shape = getFrontShape(front)
+}: LocalGatewayOptions): Promise<ListeningServer> {
+  const find = createFunctionFinder(front)
+  const shape = getFrontEventShape(front)
   const { limits, faults, own } = shape
   async function answer(request: IncomingMessage, body: Buffer): Promise<SentAnswer> {
     const { method, path, whole, event } = shape.read(request, body)
@@ -44,10 +44,10 @@ export async function startGateway({
     if (functionName === undefined) return own(404)
     try {
       const answered = shape.answered((await invoke(functionName, event)) as FunctionAnswer)
-      if (answered.status >= 500) count(ofFront(front, 'function'))
+      if (answered.status >= 500) count(metricOfFront(front, 'function'))
       return answered
     } catch (error) {
-      count(ofFront(front, 'front'))
+      count(metricOfFront(front, 'front'))
       return own(error instanceof InvocationFault && error.timedOut ? faults.late : faults.failed)
     }
   }
@@ -57,6 +57,6 @@ export async function startGateway({
     largestBody: limits.body,
     longestHead: limits.head,
   })
-  http.on('connection', socket => acceptList(socket, shape.list))
-  return startServer(http, port)
+  http.on('connection', socket => acceptListRequests(socket, shape.list))
+  return startLoopbackServer(http, port)
 }

@@ -2,7 +2,7 @@ import { createServer, type ServerHttp2Session } from 'node:http2'
 import { type Client, createClient, type ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-node'
 import { LinkService } from '../../../shared/wire/gen/link_pb.ts'
-import { type Listening, listen } from '../os/loopback.ts'
+import { type ListeningServer, listenOnLoopback } from '../os/loopback.ts'
 
 /** Most bytes of an unpacked request, as in the gateway behind. */
 const LARGEST_QUESTION = 2 ** 20
@@ -13,7 +13,7 @@ const LARGEST_QUESTION = 2 ** 20
  * @param gateway URL
  * @param port 0: any free one
  */
-export async function startLinkPort(gateway: string, port = 0): Promise<Listening> {
+export async function startLinkPort(gateway: string, port = 0): Promise<ListeningServer> {
   const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))
   const answer = connectNodeAdapter({
     readMaxBytes: LARGEST_QUESTION,
@@ -30,7 +30,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<Listenin
     session.once('close', () => sessions.delete(session))
   })
   return {
-    url: await listen(server, port),
+    url: await listenOnLoopback(server, port),
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

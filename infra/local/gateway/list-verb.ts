@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 
 /** Builds the request line, with further headers, that replaces a LIST. */
-export type ListLine = (path: string, query: string, version: string) => string
+export type BuildListRequestLine = (path: string, query: string, version: string) => string
 
 /** Builds a GET with the query flag that clients use where LIST does not pass. */
-export const toFlaggedGet: ListLine = (path, query, version) =>
+export const buildFlaggedGetLine: BuildListRequestLine = (path, query, version) =>
   `GET ${path}?list=true${query ? `&${query}` : ''} ${version}`
 
 /**
@@ -13,7 +13,7 @@ export const toFlaggedGet: ListLine = (path, query, version) =>
  * the parser rejects non-HTTP input such as TLS immediately.
  * @param socket a socket that an HTTP server has just accepted
  */
-export function acceptList(socket: Socket, line: ListLine): void {
+export function acceptListRequests(socket: Socket, line: BuildListRequestLine): void {
   const rewrite = createRequestRewriter(line)
   const push = socket.push.bind(socket)
   socket.push = (chunk: Buffer | null): boolean => {
@@ -41,7 +41,7 @@ type State =
   | { at: 'opaque' }
 
 /** Rewrites the bytes of a connection in order. @returns the bytes for the parser */
-export function createRequestRewriter(line: ListLine): (chunk: Buffer) => Buffer[] {
+export function createRequestRewriter(line: BuildListRequestLine): (chunk: Buffer) => Buffer[] {
   let state: State = atHead
   return chunk => {
     const out: Buffer[] = []
@@ -63,7 +63,7 @@ interface Step {
 
 const NOTHING = Buffer.alloc(0)
 
-function advance(state: State, chunk: Buffer, line: ListLine): Step {
+function advance(state: State, chunk: Buffer, line: BuildListRequestLine): Step {
   if (state.at === 'head') return readHead(Buffer.concat([state.held, chunk]), state.passed, line)
   if (state.at === 'chunks') return readChunks(Buffer.concat([state.held, chunk]))
   if (state.at === 'opaque') return { state, pass: chunk, rest: NOTHING }
@@ -76,7 +76,7 @@ function advance(state: State, chunk: Buffer, line: ListLine): Step {
 const atHead: State = { at: 'head', held: NOTHING, passed: 0 }
 const atChunks: State = { at: 'chunks', held: NOTHING }
 
-function readHead(held: Buffer, passed: number, line: ListLine): Step {
+function readHead(held: Buffer, passed: number, line: BuildListRequestLine): Step {
   const end = held.indexOf(HEAD_END)
   const unseen = held.subarray(passed)
   if (end < 0 && held.length > LONGEST_HEAD) return { state: { at: 'opaque' }, pass: unseen, rest: NOTHING }
@@ -111,7 +111,7 @@ function afterHead(head: string): State {
   return left === 0 ? atHead : { at: 'body', left }
 }
 
-function rewritten(head: Buffer, lineOf: ListLine): Buffer {
+function rewritten(head: Buffer, lineOf: BuildListRequestLine): Buffer {
   const start = startOf(head)
   if (!head.subarray(start, start + LIST.length).equals(LIST)) return head
   const lineEnd = head.indexOf('\r\n', start)

@@ -1,10 +1,10 @@
-import type { Route } from '../template/api-definitions.ts'
+import type { ApiRoute } from '../template/api-definitions.ts'
 import type { FrontModel } from '../template/fronts.ts'
 
 /** Finds the function that a front calls for a verb and a path. Undefined: none. */
-export type Find = (method: string, path: string) => string | undefined
+export type FindFunction = (method: string, path: string) => string | undefined
 
-export function createFinder(front: FrontModel): Find {
+export function createFunctionFinder(front: FrontModel): FindFunction {
   if (front.kind !== 'alb') {
     const find = createRouteFinder(front.routes)
     // a REST API ignores a trailing slash
@@ -20,7 +20,7 @@ export function createFinder(front: FrontModel): Find {
  * Finds the route of a request: exact paths before greedy ones, fixed segments before variables, then `$default`.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
-export function createRouteFinder(routes: readonly Route[]): Find {
+export function createRouteFinder(routes: readonly ApiRoute[]): FindFunction {
   const parsed = routes.flatMap(({ key, functionName }) => {
     const [method = '', path = ''] = key.split(' ')
     return key === '$default' ? [] : [{ method, parts: path.split('/'), functionName }]

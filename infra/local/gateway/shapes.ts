@@ -11,9 +11,9 @@ import {
   toSentAnswer,
 } from '../../../shared/front/http-api.ts'
 import type { SentAnswer } from '../../../shared/front/http-server.ts'
-import { HOME } from '../provider/home.ts'
+import { HOME_ACCOUNT } from '../provider/home.ts'
 import type { FrontModel } from '../template/fronts.ts'
-import { type ListLine, toFlaggedGet } from './list-verb.ts'
+import { type BuildListRequestLine, buildFlaggedGetLine } from './list-verb.ts'
 
 /** A function's answer. */
 export interface FunctionAnswer extends HttpApiAnswer {
@@ -31,13 +31,13 @@ interface Read {
 }
 
 /** The protocol of a front towards clients and functions. */
-export interface FrontShape {
+export interface FrontEventShape {
   /** limits in bytes */
   limits: { head: number; body: number }
   /** status for a function that takes too long, and for one that fails */
   faults: { late: number; failed: number }
   /** replacement of a LIST request line, which Node's parser does not know */
-  list: ListLine
+  list: BuildListRequestLine
   read(request: IncomingMessage, body: Buffer): Read
   /** @throws Error if the answer cannot be forwarded */
   answered(answer: FunctionAnswer): SentAnswer
@@ -47,7 +47,7 @@ export interface FrontShape {
 
 const MEGABYTE = 1024 * 1024
 
-export function getFrontShape(front: FrontModel): FrontShape {
+export function getFrontEventShape(front: FrontModel): FrontEventShape {
   if (front.kind === 'httpApi') return httpApi
   return front.kind === 'restApi' ? restApi(front.stage) : alb
 }
@@ -62,13 +62,15 @@ const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]>
  * Events of payload version 2.0. API Gateway does not pass the verb LIST; here it becomes the query flag.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
  */
-const httpApi: FrontShape = {
+const httpApi: FrontEventShape = {
   limits: { head: 10_240, body: 10 * MEGABYTE },
   faults: { late: 503, failed: 500 },
-  list: toFlaggedGet,
+  list: buildFlaggedGetLine,
   own: saidByApi,
   read: (request, body) => {
-    const event = buildHttpApiEvent(request, body, { api: { accountId: HOME.account, apiId: 'local' } })
+    const event = buildHttpApiEvent(request, body, {
+      api: { accountId: HOME_ACCOUNT.account, apiId: 'local' },
+    })
     const { method, path } = event.requestContext.http
     return { method, path, whole: path, event }
   },
@@ -79,10 +81,10 @@ const httpApi: FrontShape = {
  * Events of payload version 1.0. Paths are below a stage and still encoded; the query is decoded. LIST becomes the
  * query flag.
  */
-const restApi = (stage: string): FrontShape => ({
+const restApi = (stage: string): FrontEventShape => ({
   limits: { head: 10_240, body: 10 * MEGABYTE },
   faults: { late: 504, failed: 502 },
-  list: toFlaggedGet,
+  list: buildFlaggedGetLine,
   own: saidByApi,
   read: (request, body) => {
     const target = splitRequestTarget(request)
@@ -103,7 +105,7 @@ const restApi = (stage: string): FrontShape => ({
       pathParameters: null,
       stageVariables: null,
       requestContext: {
-        accountId: HOME.account,
+        accountId: HOME_ACCOUNT.account,
         apiId: 'local',
         domainName: request.headers.host ?? 'localhost',
         httpMethod: method,
@@ -155,7 +157,7 @@ const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/i
  * unchanged.
  * @see https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
  */
-const alb: FrontShape = {
+const alb: FrontEventShape = {
   limits: { head: 65_536, body: MEGABYTE },
   faults: { late: 502, failed: 502 },
   list: (path, query, version) => `GET ${path}${query ? `?${query}` : ''} ${version}\r\n${LISTED}: yes`,

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { certificate, certificatePem, rsaSha256 } from '../provider/documents/certificate.ts'
-import { derOctets, derOid, printable, sequence, setOf } from '../provider/documents/der.ts'
+import { encodeCertificate, rsaSha256, toCertificatePem } from '../provider/documents/certificate.ts'
+import { derOctets, derOid, derPrintableString, derSequence, derSet } from '../provider/documents/der.ts'
 
 /** Key and certificate of a TLS server, PEM. */
 export interface TlsSecrets {
@@ -22,13 +22,13 @@ export function createServerTls(subject: string): TlsSecrets {
   return secretsOf(keys, issued(keys.publicKey, { subject, issuer: subject, names: here }, keys))
 }
 
-export function newAuthority(issuer: string): LocalAuthority {
+export function createLocalAuthority(issuer: string): LocalAuthority {
   const own = newKeys()
   return {
-    cert: certificatePem(issued(own.publicKey, { subject: issuer, issuer }, own)),
+    cert: toCertificatePem(issued(own.publicKey, { subject: issuer, issuer }, own)),
     issue: (subject, names) => {
       const keys = newKeys()
-      const known = names ? sequence(...names.map(dnsName)) : here
+      const known = names ? derSequence(...names.map(dnsName)) : here
       return secretsOf(keys, issued(keys.publicKey, { subject, issuer, names: known }, own))
     },
   }
@@ -40,14 +40,15 @@ const newKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 const secretsOf = ({ privateKey }: Keys, cert: Buffer): TlsSecrets => ({
   key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-  cert: certificatePem(cert),
+  cert: toCertificatePem(cert),
 })
 
-const named = (text: string): Buffer => sequence(setOf(sequence(derOid('2.5.4.3'), printable(text))))
+const named = (text: string): Buffer =>
+  derSequence(derSet(derSequence(derOid('2.5.4.3'), derPrintableString(text))))
 const dnsName = (text: string): Buffer =>
   Buffer.concat([Buffer.of(0x82, text.length), Buffer.from(text, 'ascii')])
 /** 127.0.0.1 and localhost as subject alternative names. */
-const here = sequence(Buffer.of(0x87, 4, 127, 0, 0, 1), dnsName('localhost'))
+const here = derSequence(Buffer.of(0x87, 4, 127, 0, 0, 1), dnsName('localhost'))
 
 interface About {
   subject: string
@@ -58,14 +59,14 @@ interface About {
 
 /** Issues a certificate that is valid for decades. */
 const issued = (publicKey: KeyObject, { subject, issuer, names }: About, by: Keys): Buffer =>
-  certificate(
+  encodeCertificate(
     {
       publicKey,
       subject: named(subject),
       issuer: named(issuer),
       serial: subject === issuer ? 1n : 2n,
       validity: [Date.UTC(2020, 0, 1), Date.UTC(2049, 0, 1)],
-      extensions: names ? [sequence(derOid('2.5.29.17'), derOctets(names))] : [],
+      extensions: names ? [derSequence(derOid('2.5.29.17'), derOctets(names))] : [],
     },
     by.privateKey,
     rsaSha256,

@@ -12,7 +12,7 @@ const VERBS = {
  * Endpoints without a route, by verb and path, with their function's folder. On AWS operators invoke them directly;
  * this host serves them on loopback.
  */
-export const unrouted: Readonly<Record<string, string>> = Object.fromEntries(
+export const unroutedPathReasons: Readonly<Record<string, string>> = Object.fromEntries(
   endpointGroups.flatMap(({ name, endpoints }) =>
     endpoints
       .filter(endpoint => endpoint.unrouted)

@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { root } from '../../checkout.ts'
-import { privateDirectory } from '../os/cluster-file.ts'
-import { isLockHeld } from '../os/lock.ts'
-import { checkPorts, findSteadyPort, freeOrAny } from '../os/loopback.ts'
-import { remoteControl } from '../provider/control.ts'
-import { type Lease, leaseOf } from '../provider/leases.ts'
-import { providerNote, type ReachedProvider, TAKEN } from '../provider/note.ts'
-import type { Aws } from './host.ts'
+import { checkoutRoot } from '../../checkout.ts'
+import { makeDirectoryPrivate } from '../os/cluster-file.ts'
+import { isDirectoryLockHeld } from '../os/lock.ts'
+import { checkPortsAreFree, chooseFreePort, findSteadyPort } from '../os/loopback.ts'
+import { createRemoteControl } from '../provider/control.ts'
+import { acquireProviderLease, type ProviderLease } from '../provider/leases.ts'
+import { LOCKED_EXIT_CODE, type ReachedProvider, readProviderNote } from '../provider/note.ts'
+import type { ImitatedAwsConnection } from './host.ts'
 
 /** An imitated AWS in a separate process. */
 interface AwsProcessOptions {
@@ -28,44 +28,58 @@ const PROVIDER_START_PAUSE_MS = 20
  * no host kills it. It ends after the last host that uses it has ended, even if that one was killed.
  * @throws Error if it does not start, with what to do
  */
-export async function startAwsProcess({ directory, port = 0, region }: AwsProcessOptions): Promise<Aws> {
-  privateDirectory(directory)
+export async function startImitatedAwsProcess({
+  directory,
+  port = 0,
+  region,
+}: AwsProcessOptions): Promise<ImitatedAwsConnection> {
+  makeDirectoryPrivate(directory)
   const end = Date.now() + PROVIDER_START_TIMEOUT_MS
   while (Date.now() < end) {
-    const note = providerNote(directory)
+    const note = readProviderNote(directory)
     const { url = '', pid } = note ?? {}
     // without a process that holds the lock, another program may have the port and never answer
     const lease =
-      note && isLockHeld(directory, 'aws') ? await leaseOf(url, note.control_token, directory) : undefined
+      note && isDirectoryLockHeld(directory, 'aws')
+        ? await acquireProviderLease(url, note.control_token, directory)
+        : undefined
     if (note && lease) return used(note, lease, port)
-    await checkPorts({ 'provider-port': port })
+    await checkPortsAreFree({ 'provider-port': port })
     const chosen =
-      port || (await freeOrAny(url === '' ? 0 : Number(new URL(url).port))) || (await findSteadyPort())
+      port || (await chooseFreePort(url === '' ? 0 : Number(new URL(url).port))) || (await findSteadyPort())
     const fault = await launched(directory, chosen, region)
-    if (fault !== undefined && fault !== TAKEN)
+    if (fault !== undefined && fault !== LOCKED_EXIT_CODE)
       throw new Error(
         `the imitated AWS of ${directory} does not start${pid ? '' : ' for the first time'}: see ${logOf(directory)}`,
       )
     // the process that holds the directory has not reported its address yet, or is about to end
-    if (fault === TAKEN) await setTimeout(PROVIDER_START_PAUSE_MS)
+    if (fault === LOCKED_EXIT_CODE) await setTimeout(PROVIDER_START_PAUSE_MS)
   }
-  const { pid } = providerNote(directory) ?? {}
+  const { pid } = readProviderNote(directory) ?? {}
   throw new Error(`the imitated AWS of ${directory} does not answer. End its process ${pid}, and start again`)
 }
 
 /** Uses a running imitated AWS. If it counts its users, this process becomes one. */
-export async function useAwsAt({ url, control_token: token }: ReachedProvider): Promise<Aws> {
-  const lease = await leaseOf(url, token)
-  return { url, controlToken: token, control: remoteControl(url, token), close: async () => lease?.close() }
+export async function connectToImitatedAws({
+  url,
+  control_token: token,
+}: ReachedProvider): Promise<ImitatedAwsConnection> {
+  const lease = await acquireProviderLease(url, token)
+  return {
+    url,
+    controlToken: token,
+    control: createRemoteControl(url, token),
+    close: async () => lease?.close(),
+  }
 }
 
 async function used(
   { url, control_token: token }: ReachedProvider,
-  lease: Lease,
+  lease: ProviderLease,
   port: number,
-): Promise<Aws> {
+): Promise<ImitatedAwsConnection> {
   if (port === 0 || Number(new URL(url).port) === port)
-    return { url, controlToken: token, control: remoteControl(url, token), close: lease.close }
+    return { url, controlToken: token, control: createRemoteControl(url, token), close: lease.close }
   await lease.close()
   throw new Error(`the imitated AWS runs already at ${url}; leave out --provider-port`)
 }
@@ -76,12 +90,16 @@ const logOf = (directory: string): string => `${directory}/aws.log`
 async function launched(directory: string, port: number, region: string): Promise<number | undefined> {
   const log = openSync(logOf(directory), 'a')
   const options = ['--directory', directory, '--port', String(port), '--region', region]
-  const child = spawn(process.execPath, [...FLAGS, `${root}infra/local/provider/main.ts`, ...options], {
-    // Ctrl-C in a terminal must not end it, because other hosts may need it
-    detached: true,
-    stdio: ['ignore', 'pipe', log],
-    env: { ...process.env, NODE_COMPILE_CACHE: `${root}.build/compile-cache` },
-  })
+  const child = spawn(
+    process.execPath,
+    [...FLAGS, `${checkoutRoot}infra/local/provider/main.ts`, ...options],
+    {
+      // Ctrl-C in a terminal must not end it, because other hosts may need it
+      detached: true,
+      stdio: ['ignore', 'pipe', log],
+      env: { ...process.env, NODE_COMPILE_CACHE: `${checkoutRoot}.build/compile-cache` },
+    },
+  )
   closeSync(log)
   const fault = await faultOf(child)
   child.stdout?.destroy()

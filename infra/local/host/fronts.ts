@@ -1,9 +1,9 @@
-import { startGateway } from '../gateway/gateway.ts'
+import { startLocalGateway } from '../gateway/gateway.ts'
 import { startLinkPort } from '../gateway/link-port.ts'
-import { unrouted } from '../gateway/unrouted.ts'
-import { findSteadyPort, type Listening } from '../os/loopback.ts'
-import type { FunctionModel, Model } from '../template/assembly.ts'
-import type { Count } from '../template/counts.ts'
+import { unroutedPathReasons } from '../gateway/unrouted.ts'
+import { findSteadyPort, type ListeningServer } from '../os/loopback.ts'
+import type { AssemblyModel, FunctionModel } from '../template/assembly.ts'
+import type { CountMetric } from '../template/counts.ts'
 
 /** Ports of the clients' front and, if separate, of the other clusters' front. */
 export interface FrontPorts {
@@ -17,7 +17,7 @@ export interface FrontPorts {
  * variable.
  */
 export async function choosePorts(
-  { link }: Pick<Model, 'link'>,
+  { link }: Pick<AssemblyModel, 'link'>,
   { port, linkPort = 0 }: { port: number; linkPort?: number },
 ): Promise<FrontPorts> {
   if (!link) return { clients: port }
@@ -37,34 +37,38 @@ export function dropAddresses(one: FunctionModel): FunctionModel {
 }
 
 interface FrontsOptions {
-  model: Model
+  model: AssemblyModel
   ports: FrontPorts
   /** port for gRPC, if the clients' front takes calls of other clusters; 0: any */
   linkPort: number | undefined
   invoke: (functionName: string, event: unknown) => Promise<unknown>
   hold: () => Promise<void> | undefined
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
-  count: Count | undefined
+  count: CountMetric | undefined
 }
 
 /** Starts the fronts for clients and for other clusters. */
-export async function startFronts(options: FrontsOptions): Promise<{ gateway: Listening; link: Listening }> {
+export async function startLocalFronts(
+  options: FrontsOptions,
+): Promise<{ gateway: ListeningServer; link: ListeningServer }> {
   const { model, ports, linkPort, invoke, hold, started, count } = options
   const counted = count && { count }
   const extra = loopbackOnly(model)
   const gateway = started(
-    await startGateway({ front: model.clients, port: ports.clients, invoke, hold, extra, ...counted }),
+    await startLocalGateway({ front: model.clients, port: ports.clients, invoke, hold, extra, ...counted }),
   )
   const link = model.link
-    ? await startGateway({ front: model.link, port: ports.link ?? 0, invoke, ...counted })
+    ? await startLocalGateway({ front: model.link, port: ports.link ?? 0, invoke, ...counted })
     : await startLinkPort(gateway.url, linkPort)
   return { gateway, link: started(link) }
 }
 
 /** Returns the endpoints without a route, which this host serves on loopback only. */
-const loopbackOnly = (model: Pick<Model, 'functions'>): Record<string, string> =>
-  Object.fromEntries(Object.entries(unrouted).map(([way, folder]) => [way, findFunctionName(model, folder)]))
+const loopbackOnly = (model: Pick<AssemblyModel, 'functions'>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(unroutedPathReasons).map(([way, folder]) => [way, findFunctionName(model, folder)]),
+  )
 
 /** Returns the name of the function of a folder. */
-export const findFunctionName = ({ functions }: Pick<Model, 'functions'>, folder: string): string =>
+export const findFunctionName = ({ functions }: Pick<AssemblyModel, 'functions'>, folder: string): string =>
   functions.find(one => one.folder === folder)?.name ?? ''

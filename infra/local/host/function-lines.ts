@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { AUDIT_UNWRITABLE_TEXT } from '../../../shared/api/errors.ts'
-import { batchByTick } from '../os/by-tick.ts'
+import { batchItemsByTick } from '../os/by-tick.ts'
 
 /** Milliseconds before the terminal shows the same line again. */
 const SAME_LINE_PAUSE_MS = 60_000
@@ -10,7 +10,7 @@ const SAME_LINE_PAUSE_MS = 60_000
  * an unwritable file.
  * @param print writes a line to the terminal
  */
-export function createLineWriter(
+export function createLogLineWriter(
   directory: string,
   print: (text: string) => void = text => void process.stderr.write(`${text}\n`),
 ): (line: string) => void {
@@ -21,7 +21,7 @@ export function createLineWriter(
     printed.set(about, Date.now())
     print(text)
   }
-  const write = batchByTick<string>(lines => {
+  const write = batchItemsByTick<string>(lines => {
     try {
       appendFileSync(log, `${lines.join('\n')}\n`)
     } catch (error) {

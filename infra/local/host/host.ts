@@ -4,50 +4,50 @@ import { availableParallelism } from 'node:os'
 import { defined } from '../../../shared/values/defined.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../../build/authorities.ts'
-import { buildOwnVariables } from '../../build/function-table.ts'
+import { buildVariablesOfFunction } from '../../build/function-table.ts'
 import {
   endStaleEngine,
-  externalEngine,
+  externalEngineUrl,
   type LocalEngine,
   readTablePrefix,
   startEngine,
 } from '../engine/engine.ts'
-import { startSweeper } from '../engine/sweeper.ts'
-import { type Counting, type Lambdas, startLambdas } from '../lambda/lambdas.ts'
-import type { Capacity } from '../lambda/pool.ts'
-import { startLambdaService } from '../lambda/service.ts'
-import { buildVariables } from '../lambda/variables.ts'
+import { startExpirySweeper } from '../engine/sweeper.ts'
+import { type InvocationCounting, type LocalLambdas, startLocalLambdas } from '../lambda/lambdas.ts'
+import type { PoolCapacity } from '../lambda/pool.ts'
+import { startLambdaApi } from '../lambda/service.ts'
+import { buildLambdaVariables } from '../lambda/variables.ts'
 import { startAbsence } from '../os/absence.ts'
-import { type Closers, closeAll } from '../os/closers.ts'
-import { type ClusterFile, makeDirectory, publishClusterFile } from '../os/cluster-file.ts'
-import { chooseFileFolder } from '../os/file-folder.ts'
+import { type CloseFunctions, closeAll } from '../os/closers.ts'
+import { type ClusterStateFile, makeClusterDirectory, publishClusterFile } from '../os/cluster-file.ts'
+import { chooseAuditFileFolder } from '../os/file-folder.ts'
 import { takeLock } from '../os/lock.ts'
-import { checkPorts } from '../os/loopback.ts'
-import { removeAtExit } from '../os/temporary.ts'
-import type { Control } from '../provider/control.ts'
-import { HOME, WORKLOAD } from '../provider/home.ts'
+import { checkPortsAreFree } from '../os/loopback.ts'
+import { removeDirectoryAtExit } from '../os/temporary.ts'
+import type { ProviderControl } from '../provider/control.ts'
+import { HOME_ACCOUNT, WORKLOAD_INSTANCE } from '../provider/home.ts'
 import { startProvider } from '../provider/provider.ts'
-import type { Home } from '../provider/state/imitated-aws.ts'
+import type { HomeAccount } from '../provider/state/imitated-aws.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
-import { startWorkflows } from '../states/workflows.ts'
-import { startStreams } from '../streams/poller.ts'
-import { type FunctionModel, type Model, readAssembly } from '../template/assembly.ts'
+import { startLocalWorkflows } from '../states/workflows.ts'
+import { startStreamPollers } from '../streams/poller.ts'
+import { type AssemblyModel, type FunctionModel, readAssembly } from '../template/assembly.ts'
 import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
-import { addressVariables, choosePorts, dropAddresses, findFunctionName, startFronts } from './fronts.ts'
-import { createLineWriter } from './function-lines.ts'
+import { addressVariables, choosePorts, dropAddresses, findFunctionName, startLocalFronts } from './fronts.ts'
+import { createLogLineWriter } from './function-lines.ts'
 import { initialiseCluster, type SetKeys } from './initialise.ts'
 import { makeClusterKeys } from './keys.ts'
 import {
-  interceptAnswers,
-  type KeysOptions,
-  type KnownKeys,
+  interceptApiAnswers,
+  type KnownClusterKeys,
+  type KnownKeysOptions,
   readRecoveryKey,
-  startKnownKeys,
+  startKnownClusterKeys,
 } from './known-keys.ts'
 import { startRefreshing } from './refreshing.ts'
-import { startSchedules } from './schedules.ts'
+import { startLocalSchedules } from './schedules.ts'
 
-export interface HostOptions {
+export interface LocalHostOptions {
   /** name of the cluster, and of its folder in .local/ */
   cluster: string
   /** 0: any free port */
@@ -60,7 +60,7 @@ export interface HostOptions {
   linkPort?: number
   /** port of the imitated AWS; 0: any */
   providerPort?: number
-  /** port of the metadata service of the instance `WORKLOAD`; 0: any */
+  /** port of the metadata service of the instance `WORKLOAD_INSTANCE`; 0: any */
   metadataPort?: number
   legacySignatures?: boolean
   /** as the setting `front`; default: the HTTP API */
@@ -74,19 +74,19 @@ export interface HostOptions {
   /** starts a server that functions call in place of the engine; tests count calls with it, and make them fail */
   tap?: (engineUrl: string, users: TapUsers) => Promise<{ url: string; close(): Promise<void> }>
   /** environments per function, and concurrent requests in each */
-  capacity?: Partial<Capacity>
+  capacity?: Partial<PoolCapacity>
   /** timeouts in seconds that replace the template's, by function */
   timeouts?: Readonly<Record<string, number>>
   /** starts or finds an imitated AWS for the cluster's directory; default: one in this process */
-  provider?: (directory: string) => Promise<Aws>
+  provider?: (directory: string) => Promise<ImitatedAwsConnection>
   /** addresses of this cluster and the other one, and the policy of the drill */
   drill?: { own: string; peer: string; policy: string }
   /** origin of the other cluster: the console page reads it, and its page may read this cluster */
   peer?: string
-  /** region that the cluster pretends to run in; default: that of `HOME` */
+  /** region that the cluster pretends to run in; default: that of `HOME_ACCOUNT` */
   region?: string
   /** receives what AWS would count of functions */
-  counting?: Counting
+  counting?: InvocationCounting
   /** receives the lines that functions print */
   onLine?: (functionName: string, line: string) => void
   /** called when the root token or the accepted recovery shares change */
@@ -100,15 +100,15 @@ export interface TapUsers {
 }
 
 /** An imitated AWS as hosts use it. `close`: this host does not need it any more. */
-export interface Aws {
+export interface ImitatedAwsConnection {
   url: string
-  control: Control
+  control: ProviderControl
   controlToken: string
   close(): Promise<void>
 }
 
-export interface Host extends ClusterFile {
-  control: Control
+export interface LocalHost extends ClusterStateFile {
+  control: ProviderControl
   directory: string
   /** folder of its `cluster.json`; undefined: it has none */
   fileFolder: string | undefined
@@ -120,22 +120,22 @@ export interface Host extends ClusterFile {
 }
 
 /** Capacity of functions on Lambda Managed Instances: one thread per core, up to 64 requests in each. */
-const CAPACITY: Capacity = { environments: availableParallelism(), requests: 64 }
+const CAPACITY: PoolCapacity = { environments: availableParallelism(), requests: 64 }
 
 /** A host that is starting: its options and the parts started so far. */
 interface Site {
-  options: HostOptions
+  options: LocalHostOptions
   directory: string
-  model: Model
-  home: Home
+  model: AssemblyModel
+  home: HomeAccount
   /** registers a started part for closing */
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
   /** set once the cluster is initialised */
-  setKeys: { known?: KnownKeys }
+  setKeys: { known?: KnownClusterKeys }
 }
 
 /** Starts a whole cluster on this machine from the synthesised template. A failed start closes all its parts. */
-export async function startHost(options: HostOptions): Promise<Host> {
+export async function startLocalHost(options: LocalHostOptions): Promise<LocalHost> {
   if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
     throw new Error('a cluster name has at most 64 letters, digits, "_", "-" and "."')
   const { directory, closers } = await hold(options)
@@ -144,7 +144,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     await endStaleEngine(directory)
     const { legacySignatures = false, front = 'httpApi' } = options
     const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures, front })
-    const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
+    const home = { ...HOME_ACCOUNT, ...(options.region === undefined ? {} : { region: options.region }) }
     const tablePrefix = prefixOf(options, directory)
     const template = readAssembly(assembly, { ...home, bundles, tablePrefix })
     const functions = template.functions.map(one => withSettings(dropAddresses(one), options))
@@ -156,10 +156,10 @@ export async function startHost(options: HostOptions): Promise<Host> {
     let onKeys = (_: SetKeys): void => undefined
     const site = { options, directory, model, home, started, setKeys: {} }
     const { file, known, ...rest } = await assemble(site, keys => onKeys(keys))
-    const fileFolder = chooseFileFolder(options, directory)
+    const fileFolder = chooseAuditFileFolder(options, directory)
     const told = publishClusterFile(fileFolder, file, options.memory)
     closers.push(told.end)
-    const host: Host = {
+    const host: LocalHost = {
       ...file,
       ...rest,
       directory,
@@ -183,17 +183,17 @@ export async function startHost(options: HostOptions): Promise<Host> {
  * Locks the cluster's directory and checks its ports before anything starts.
  * @throws Error that names the obstacle; nothing has been started then
  */
-async function hold(options: HostOptions): Promise<{ directory: string; closers: Closers }> {
+async function hold(options: LocalHostOptions): Promise<{ directory: string; closers: CloseFunctions }> {
   const { cluster, memory, port, linkPort, provider } = options
   const { providerPort, metadataPort } = provider ? {} : options
-  const { directory, isNew } = makeDirectory(options)
-  const closers: Closers = memory ? [removeAtExit(directory)] : []
+  const { directory, isNew } = makeClusterDirectory(options)
+  const closers: CloseFunctions = memory ? [removeDirectoryAtExit(directory)] : []
   try {
     if (!memory) {
       const lock = await takeLock(directory, 'host', holder => runningAlready(cluster, directory, holder))
       closers.push(lock.close)
     }
-    await checkPorts({
+    await checkPortsAreFree({
       port,
       'link-port': linkPort,
       'provider-port': providerPort,
@@ -216,7 +216,7 @@ const runningAlready = (cluster: string, directory: string, holder: number): Err
 async function assemble(
   site: Site,
   onKeys: (keys: SetKeys) => void,
-): Promise<{ file: ClusterFile; known: KnownKeys } & Pick<Host, 'control' | 'runtimeOf'>> {
+): Promise<{ file: ClusterStateFile; known: KnownClusterKeys } & Pick<LocalHost, 'control' | 'runtimeOf'>> {
   const { options, directory, model, home, started } = site
   const provider = started(await (options.provider?.(directory) ?? startOwnProvider(site)))
   const { control, controlToken } = provider
@@ -227,7 +227,7 @@ async function assemble(
   const tap = await options.tap?.(engine.url, { keys, controlToken })
   const ports = await choosePorts(model, options)
   const variables = {
-    ...buildVariables(options.cluster, directory, {
+    ...buildLambdaVariables(options.cluster, directory, {
       region: home.region,
       credentials,
       provider: provider.url,
@@ -237,9 +237,9 @@ async function assemble(
     ...addressVariables(ports),
   }
   const { lambdas, urls } = await startFunctions(site, variables, keys)
-  started(startSweeper(engine.send, model.tables))
+  started(startExpirySweeper(engine.send, model.tables))
   started(
-    startStreams({
+    startStreamPollers({
       ...home,
       url: engine.url,
       credentials,
@@ -248,12 +248,12 @@ async function assemble(
       streams: model.streams,
     }),
   )
-  started(startSchedules(model, lambdas))
+  started(startLocalSchedules(model, lambdas))
   started(startRefreshing(() => lambdas.invoke(findFunctionName(model, 'on-journal'), HOST_REFRESHES)))
   const absence = started(
     startAbsence(() => lambdas.invoke(findFunctionName(model, 'on-pull'), HOST_RETURNS), !options.memory),
   )
-  const { gateway, link } = await startFronts({
+  const { gateway, link } = await startLocalFronts({
     model,
     ports,
     linkPort: options.linkPort,
@@ -267,7 +267,7 @@ async function assemble(
     readStored: () => readRecoveryKey(engine.send, runtimeOf(site, variables, 'rekey')),
     onChange: onKeys,
   })
-  const file: ClusterFile = defined({
+  const file: ClusterStateFile = defined({
     base_url: `${gateway.url}/v1`,
     link_address: link.url,
     provider_url: provider.url,
@@ -288,19 +288,19 @@ async function assemble(
 /** Starts following the recovery shares in rekey answers. */
 async function followKeys(
   { directory, started, setKeys }: Site,
-  options: Omit<KeysOptions, 'directory'>,
-): Promise<KnownKeys> {
-  const known = started(await startKnownKeys({ directory, ...options }))
+  options: Omit<KnownKeysOptions, 'directory'>,
+): Promise<KnownClusterKeys> {
+  const known = started(await startKnownClusterKeys({ directory, ...options }))
   setKeys.known = known
   return known
 }
 
 /** Starts the metadata service of the workload's instance. One that runs already keeps its port. */
-async function metadataOf(control: Control, port = 0): Promise<{ url: string }> {
+async function metadataOf(control: ProviderControl, port = 0): Promise<{ url: string }> {
   try {
-    return await control.metadataPort({ ...WORKLOAD, port })
+    return await control.metadataPort({ ...WORKLOAD_INSTANCE, port })
   } catch (error) {
-    await checkPorts({ 'metadata-port': port })
+    await checkPortsAreFree({ 'metadata-port': port })
     throw error
   }
 }
@@ -330,11 +330,11 @@ async function startFunctions(
   { options, directory, model, started, setKeys }: Site,
   variables: Record<string, string>,
   keys: readonly AccessKeyPair[],
-): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
-  const keepLine = createLineWriter(directory)
+): Promise<{ lambdas: LocalLambdas; urls: Pick<ClusterStateFile, 'lambda_url' | 'states_url'> }> {
+  const keepLine = createLogLineWriter(directory)
   const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
   const running = started(
-    startLambdas(
+    startLocalLambdas(
       defined({
         functions: model.functions,
         // addresses of services that start after the functions
@@ -349,12 +349,12 @@ async function startFunctions(
       }),
     ),
   )
-  const lambdas = interceptAnswers(running, findFunctionName(model, 'rekey'), async answer =>
+  const lambdas = interceptApiAnswers(running, findFunctionName(model, 'rekey'), async answer =>
     setKeys.known?.readAnswer(answer),
   )
-  late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas, keys)).url
+  late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaApi(lambdas, keys)).url
   late.AWS_ENDPOINT_URL_SFN = started(
-    await startWorkflows(model, directory, lambdas, { keys, count: options.counting?.count }),
+    await startLocalWorkflows(model, directory, lambdas, { keys, count: options.counting?.count }),
   ).url
   const urls = { lambda_url: late.AWS_ENDPOINT_URL_LAMBDA, states_url: late.AWS_ENDPOINT_URL_SFN }
   return { lambdas, urls }
@@ -364,8 +364,8 @@ async function startFunctions(
  * Gives a function the variables of a deployment's settings. A drill has no schedule here, because it is started by
  * hand.
  */
-function withSettings(one: FunctionModel, { cluster, peer = '', drill }: HostOptions): FunctionModel {
-  const own = buildOwnVariables(one.folder, { console: { peer }, consoleOrigin: peer, drill })
+function withSettings(one: FunctionModel, { cluster, peer = '', drill }: LocalHostOptions): FunctionModel {
+  const own = buildVariablesOfFunction(one.folder, { console: { peer }, consoleOrigin: peer, drill })
   const address = drill && own['DRILL_PEER'] ? { API_ADDRESS: drill.own } : {}
   return { ...one, environment: { ...one.environment, ...own, ...address, CLUSTER_NAME: cluster } }
 }
@@ -379,8 +379,8 @@ function runtimeOf({ model }: Site, variables: Record<string, string>, folder: s
  * Returns the prefix of table names. In the cluster's own engine it is secret. In another engine it separates
  * clusters, and earlier runs of a cluster without stored state.
  */
-function prefixOf({ cluster, memory }: HostOptions, directory: string): string {
-  if (externalEngine() === '') return readTablePrefix(directory)
+function prefixOf({ cluster, memory }: LocalHostOptions, directory: string): string {
+  if (externalEngineUrl() === '') return readTablePrefix(directory)
   return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
 }
 

@@ -1,13 +1,13 @@
 import { copyFileSync } from 'node:fs'
 import { OTHER_VERSION_ADVICE } from '../../../shared/storage/format.ts'
-import { externalEngine } from '../engine/engine.ts'
-import { type ClusterFile, readTextFile, writeAtomically } from '../os/cluster-file.ts'
+import { externalEngineUrl } from '../engine/engine.ts'
+import { type ClusterStateFile, readTextFile, writeFileAtomically } from '../os/cluster-file.ts'
 
 /** Root token and recovery shares. */
-export type SetKeys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
+export type SetKeys = Pick<ClusterStateFile, 'root_token' | 'recovery_keys'>
 
 /** The content of `keys.json`. */
-export interface KeptKeys extends SetKeys {
+export interface StoredSetKeys extends SetKeys {
   /** further sets of shares seen by this host, from an unfinished or a later replaced rekey */
   other_recovery_keys?: string[][]
 }
@@ -17,11 +17,11 @@ export interface KeptKeys extends SetKeys {
  * role, because a former primary's keys are those of its set.
  * @param url of its gateway
  */
-export async function initialiseCluster(url: string, directory: string): Promise<KeptKeys> {
+export async function initialiseCluster(url: string, directory: string): Promise<StoredSetKeys> {
   const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })
   if (answer.ok) {
     const { root_token, recovery_keys } = (await answer.json()) as SetKeys
-    keepKeys(directory, { root_token, recovery_keys })
+    storeSetKeys(directory, { root_token, recovery_keys })
     return { root_token, recovery_keys }
   }
   const text = await answer.text()
@@ -29,13 +29,13 @@ export async function initialiseCluster(url: string, directory: string): Promise
   if (text.includes(OTHER_VERSION_ADVICE)) throw new Error(`the cluster cannot be started: ${text}`)
   const known = readTextFile(fileOf(directory)) ?? readTextFile(`${directory}/cluster.json`)
   if (known) {
-    const { root_token, recovery_keys, other_recovery_keys = [] } = JSON.parse(known) as KeptKeys
+    const { root_token, recovery_keys, other_recovery_keys = [] } = JSON.parse(known) as StoredSetKeys
     return { root_token, recovery_keys, other_recovery_keys }
   }
   if (await isSecondary(url)) return { root_token: "the primary's", recovery_keys: [] }
   if (!text.includes('already initialised')) throw new Error(`the cluster cannot be initialised: ${text}`)
   throw new Error(
-    `the first start of this cluster was interrupted before its root token was stored, so the token is lost. Remove ${directory}${externalEngine() === '' ? '' : ' and the tables of this cluster'} and start again`,
+    `the first start of this cluster was interrupted before its root token was stored, so the token is lost. Remove ${directory}${externalEngineUrl() === '' ? '' : ' and the tables of this cluster'} and start again`,
   )
 }
 
@@ -43,13 +43,13 @@ export async function initialiseCluster(url: string, directory: string): Promise
  * Writes keys to `keys.json`. A file with another root token is copied first, because it may be the only copy of that
  * token.
  */
-export function keepKeys(directory: string, keys: KeptKeys): void {
+export function storeSetKeys(directory: string, keys: StoredSetKeys): void {
   const file = fileOf(directory)
   const [before, now] = [readTextFile(file), JSON.stringify(keys)]
   if (before === now) return
-  if (before !== undefined && (JSON.parse(before) as KeptKeys).root_token !== keys.root_token)
+  if (before !== undefined && (JSON.parse(before) as StoredSetKeys).root_token !== keys.root_token)
     copyFileSync(file, `${directory}/keys.until-${Date.now()}.json`)
-  writeAtomically(file, now)
+  writeFileAtomically(file, now)
 }
 
 const fileOf = (directory: string): string => `${directory}/keys.json`

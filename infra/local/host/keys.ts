@@ -1,5 +1,5 @@
-import { readTextFile, writeAtomically } from '../os/cluster-file.ts'
-import type { Control } from '../provider/control.ts'
+import { readTextFile, writeFileAtomically } from '../os/cluster-file.ts'
+import type { ProviderControl } from '../provider/control.ts'
 import { EXECUTION_USER } from '../provider/home.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 
@@ -16,7 +16,7 @@ interface Keys {
 
 /** Returns the access keys of a cluster, and creates missing ones. */
 export async function makeClusterKeys(
-  control: Control,
+  control: ProviderControl,
   cluster: string,
   directory: string,
   account: string,
@@ -30,7 +30,7 @@ export async function makeClusterKeys(
 }
 
 async function executionKey(
-  control: Control,
+  control: ProviderControl,
   user: { account: string; name: string },
   directory: string,
 ): Promise<AccessKeyPair> {
@@ -41,6 +41,6 @@ async function executionKey(
   await control.deleteUser(user).catch(() => undefined)
   await control.putUser(user)
   const made = await control.createAccessKey({ account: user.account, user: user.name })
-  writeAtomically(file, JSON.stringify(made))
+  writeFileAtomically(file, JSON.stringify(made))
   return made
 }

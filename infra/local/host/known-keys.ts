@@ -4,11 +4,11 @@ import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { fromStoredItem, type StoredItem } from '../../../shared/storage/requests.ts'
 import type { LocalEngine } from '../engine/engine.ts'
-import type { Lambdas } from '../lambda/lambdas.ts'
-import { type KeptKeys, keepKeys, type SetKeys } from './initialise.ts'
+import type { LocalLambdas } from '../lambda/lambdas.ts'
+import { type SetKeys, type StoredSetKeys, storeSetKeys } from './initialise.ts'
 
 /** The root token, and the recovery shares that the cluster accepts now. */
-export interface KnownKeys {
+export interface KnownClusterKeys {
   /** the keys that `cluster.json` names */
   present(): SetKeys
   /** stores the root token and the shares of another cluster of the set */
@@ -18,9 +18,9 @@ export interface KnownKeys {
   close(): void
 }
 
-export interface KeysOptions {
+export interface KnownKeysOptions {
   directory: string
-  kept: KeptKeys
+  kept: StoredSetKeys
   /** reads the cluster's own copy of the recovery key */
   readStored: () => Promise<RecoveryKey | undefined>
   /** called when `cluster.json` must name other keys */
@@ -36,16 +36,16 @@ const MOST_SETS = 8
  * Follows which recovery shares are accepted. A rekey on this or another cluster of the set replaces them, and only
  * its answer contains the new ones.
  */
-export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
+export async function startKnownClusterKeys(options: KnownKeysOptions): Promise<KnownClusterKeys> {
   const { directory, kept, readStored, onChange } = options
   let present: SetKeys = { root_token: kept.root_token, recovery_keys: kept.recovery_keys }
   let sets = distinct([kept.recovery_keys, ...(kept.other_recovery_keys ?? [])])
   let written = ''
-  const keep = (keys: KeptKeys): void => {
+  const keep = (keys: StoredSetKeys): void => {
     const text = JSON.stringify(keys)
     // a secondary that never had its own keys stores none
     if (text === written || sets.length === 0) return
-    keepKeys(directory, keys)
+    storeSetKeys(directory, keys)
     written = text
   }
   let { root_token } = kept
@@ -85,11 +85,11 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
 }
 
 /** Passes the answers of one function to `hear` before the callers get them. */
-export const interceptAnswers = (
-  lambdas: Lambdas,
+export const interceptApiAnswers = (
+  lambdas: LocalLambdas,
   functionName: string,
   hear: (answer: unknown) => Promise<void>,
-): Lambdas => ({
+): LocalLambdas => ({
   ...lambdas,
   invoke: async (name, event) => {
     const answer = await lambdas.invoke(name, event)

@@ -1,12 +1,12 @@
 import { defined } from '../../../shared/values/defined.ts'
-import { clusterDirectory, readTextFile, writeAtomically } from '../os/cluster-file.ts'
-import { findSteadyPort, freeOrAny } from '../os/loopback.ts'
-import { HOME } from '../provider/home.ts'
-import { startAwsProcess, useAwsAt } from './aws-process.ts'
-import { type Host, type HostOptions, startHost } from './host.ts'
+import { clusterDirectory, readTextFile, writeFileAtomically } from '../os/cluster-file.ts'
+import { chooseFreePort, findSteadyPort } from '../os/loopback.ts'
+import { HOME_ACCOUNT } from '../provider/home.ts'
+import { connectToImitatedAws, startImitatedAwsProcess } from './aws-process.ts'
+import { type LocalHost, type LocalHostOptions, startLocalHost } from './host.ts'
 
 /** Ports, region and imitated AWS of a cluster. Missing values are taken from the last start. */
-export interface ClusterPlace {
+export interface LastingHostPlace {
   /** 0: any port, preferably that of the last start; the same for all ports here */
   port: number
   linkPort: number
@@ -21,7 +21,7 @@ export interface ClusterPlace {
 }
 
 type Rest = Pick<
-  HostOptions,
+  LocalHostOptions,
   | 'memory'
   | 'unlisted'
   | 'pairPid'
@@ -33,28 +33,32 @@ type Rest = Pick<
   | 'onKeys'
 >
 
-export interface LastingOptions extends Rest {
+export interface LastingHostOptions extends Rest {
   cluster: string
   /** port of the imitated AWS if this host starts it; 0: any */
   providerPort?: number
   /** the options of this start */
-  place: Partial<ClusterPlace>
+  place: Partial<LastingHostPlace>
 }
 
 const API_PORT = 8200
 
 /** Variable with the control token of the imitated AWS that `provider` names. */
-export const CONTROL_TOKEN = 'CLOUD_AUTH_CONTROL_TOKEN'
+export const CONTROL_TOKEN_VARIABLE = 'CLOUD_AUTH_CONTROL_TOKEN'
 
 /**
  * Starts a host for operators in a process that may be killed. It comes back at the same addresses, and the imitated
  * AWS, which other hosts may share, runs in its own process.
  */
-export async function startLasting({ place: asked, providerPort, ...rest }: LastingOptions): Promise<Host> {
+export async function startLastingHost({
+  place: asked,
+  providerPort,
+  ...rest
+}: LastingHostOptions): Promise<LocalHost> {
   const { cluster, memory } = rest
-  const place = await placeOf(asked, memory ? {} : readLastPlace(cluster), cluster)
+  const place = await placeOf(asked, memory ? {} : readLastHostPlace(cluster), cluster)
   const { aws, region, peer, provider, ...ports } = place
-  const host = await startHost({
+  const host = await startLocalHost({
     ...rest,
     ...ports,
     ...(peer === undefined
@@ -65,14 +69,14 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
     apart: true,
     provider: directory =>
       provider === undefined
-        ? startAwsProcess(
+        ? startImitatedAwsProcess(
             defined({
               directory: memory && aws === cluster ? directory : clusterDirectory(aws),
               port: providerPort,
               region,
             }),
           )
-        : useAwsAt({ url: provider, control_token: givenControlToken() }),
+        : connectToImitatedAws({ url: provider, control_token: givenControlToken() }),
   })
   const metadataPort = Number(new URL(host.metadata_url).port)
   if (asked.metadataPort && asked.metadataPort !== metadataPort) {
@@ -81,7 +85,7 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
       `the running imitated AWS has its metadata service at ${host.metadata_url} already; leave out --metadata-port`,
     )
   }
-  if (!memory) writeAtomically(fileOf(cluster), JSON.stringify({ ...place, metadataPort }, null, 2))
+  if (!memory) writeFileAtomically(fileOf(cluster), JSON.stringify({ ...place, metadataPort }, null, 2))
   return host
 }
 
@@ -90,35 +94,35 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
  * because all users of a machine can see command lines.
  */
 function givenControlToken(): string {
-  const token = process.env[CONTROL_TOKEN]
+  const token = process.env[CONTROL_TOKEN_VARIABLE]
   if (token) return token
   throw new Error(
-    `the imitated AWS named by --provider requires its control token. Set ${CONTROL_TOKEN} to the control_token that it printed at its start`,
+    `the imitated AWS named by --provider requires its control token. Set ${CONTROL_TOKEN_VARIABLE} to the control_token that it printed at its start`,
   )
 }
 
 /** Returns the place of a cluster at its last start. Empty: there was none. */
-export const readLastPlace = (cluster: string): Partial<ClusterPlace> =>
-  JSON.parse(readTextFile(fileOf(cluster)) ?? '{}') as Partial<ClusterPlace>
+export const readLastHostPlace = (cluster: string): Partial<LastingHostPlace> =>
+  JSON.parse(readTextFile(fileOf(cluster)) ?? '{}') as Partial<LastingHostPlace>
 
 const fileOf = (cluster: string): string => `${clusterDirectory(cluster)}/place.json`
 
 /** Merges this start's options with the last start's place and the defaults of a new cluster. */
 async function placeOf(
-  asked: Partial<ClusterPlace>,
-  kept: Partial<ClusterPlace>,
+  asked: Partial<LastingHostPlace>,
+  kept: Partial<LastingHostPlace>,
   cluster: string,
-): Promise<ClusterPlace> {
+): Promise<LastingHostPlace> {
   const port = async (name: 'port' | 'linkPort' | 'metadataPort', otherwise = 0) => {
     const wanted = asked[name] ?? kept[name] ?? otherwise
-    return wanted || (await freeOrAny(kept[name] ?? 0)) || findSteadyPort()
+    return wanted || (await chooseFreePort(kept[name] ?? 0)) || findSteadyPort()
   }
   const { provider = asked.aws === undefined ? kept.provider : undefined } = asked
   return defined({
     port: await port('port', API_PORT),
     linkPort: await port('linkPort'),
     metadataPort: await port('metadataPort'),
-    region: asked.region ?? kept.region ?? HOME.region,
+    region: asked.region ?? kept.region ?? HOME_ACCOUNT.region,
     aws: asked.aws ?? kept.aws ?? cluster,
     provider,
     peer: asked.peer ?? kept.peer,

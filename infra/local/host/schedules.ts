@@ -1,8 +1,8 @@
-import type { Lambdas } from '../lambda/lambdas.ts'
-import type { Model } from '../template/assembly.ts'
+import type { LocalLambdas } from '../lambda/lambdas.ts'
+import type { AssemblyModel } from '../template/assembly.ts'
 
 /** Starts the schedules. Schedules of every minute run at once, to make up for missed runs. */
-export function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
+export function startLocalSchedules({ schedules }: AssemblyModel, lambdas: LocalLambdas): { close(): void } {
   const timers = schedules.map(({ functionName, minutes }) => {
     const run = () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' })
     if (minutes === 1) run()

@@ -1,24 +1,24 @@
 import { setTimeout } from 'node:timers/promises'
 
 /** The state of activity at a moment. */
-export interface Mark {
+export interface ActivityMark {
   begun: number
   underWay: number
 }
 
 /** Lets pollers rest while no work could have produced anything for them. */
-export interface Activity {
-  mark(): Mark
+export interface WorkActivity {
+  mark(): ActivityMark
   /** Waits until work begins, unless work was running at the mark or has begun since. Waits at most `ms`. */
-  rest(since: Mark, ms: number, signal: AbortSignal): Promise<void>
+  rest(since: ActivityMark, ms: number, signal: AbortSignal): Promise<void>
 }
 
-export interface TrackedActivity extends Activity {
+export interface TrackedWorkActivity extends WorkActivity {
   /** counts work from now until it ends */
   during<T>(work: Promise<T>): Promise<T>
 }
 
-export function createActivity(): TrackedActivity {
+export function createWorkActivity(): TrackedWorkActivity {
   let [begun, underWay] = [0, 0]
   let wakers: (() => void)[] = []
   const ends = (): void => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
-import { batchByTick } from '../os/by-tick.ts'
+import { batchItemsByTick } from '../os/by-tick.ts'
 import type { FunctionModel } from '../template/assembly.ts'
 
 /** A failed invocation, as the front sees it. */
@@ -16,7 +16,7 @@ export class InvocationFault extends Error {
 }
 
 /** One environment of a function: a thread that loads the bundle once and may serve several requests at once. */
-export interface HostEnvironment {
+export interface LambdaProcess {
   /** running requests */
   readonly busy: number
   /** true: takes no new requests, and ends with the last running one */
@@ -26,7 +26,7 @@ export interface HostEnvironment {
   close(): Promise<unknown>
 }
 
-export interface EnvironmentOptions {
+export interface LambdaProcessOptions {
   model: FunctionModel
   variables: Readonly<Record<string, string>>
   /** timeout of a request in seconds */
@@ -41,7 +41,7 @@ export interface EnvironmentOptions {
  * An event that an environment processes. Events of one turn are sent together, because a message costs as much as its
  * processing.
  */
-export interface Invocation {
+export interface LambdaInvocation {
   id: string
   event: unknown
   /** epoch milliseconds */
@@ -49,7 +49,7 @@ export interface Invocation {
 }
 
 /** The result of an invocation. Results of one turn are sent together. */
-export interface InvocationResult {
+export interface LambdaInvocationResult {
   id: string
   result?: unknown
   /** name and message of the thrown error */
@@ -68,7 +68,7 @@ interface Pending {
  */
 const YOUNG_MB = 48
 
-export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
+export function startLambdaProcess(options: LambdaProcessOptions): LambdaProcess {
   const { model, variables, timeout, onLine, onChange } = options
   const worker = new Worker(new URL('./thread.mjs', import.meta.url), {
     env: { ...variables },
@@ -93,14 +93,14 @@ export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
     for (const id of [...pending.keys()])
       settled(id)?.reject(new InvocationFault(message, { type: 'Runtime.ExitError' }))
   }
-  worker.on('message', (all: InvocationResult[]) => {
+  worker.on('message', (all: LambdaInvocationResult[]) => {
     for (const { id, result, error } of all) {
       const one = settled(id)
       if (error === undefined) one?.resolve(result)
       else one?.reject(new InvocationFault(error.message, { type: error.type }))
     }
   })
-  const post = batchByTick<Invocation>(all => worker.postMessage(all))
+  const post = batchItemsByTick<LambdaInvocation>(all => worker.postMessage(all))
   // any value can be thrown
   worker.on('error', (error: unknown) => fail(error instanceof Error ? error.message : String(error)))
   worker.on('exit', () => {

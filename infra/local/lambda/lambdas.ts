@@ -1,43 +1,43 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FunctionModel } from '../template/assembly.ts'
-import { type Count, ofFunction, ofQueue } from '../template/counts.ts'
-import { type Activity, createActivity } from './activity.ts'
-import { InvocationFault, startEnvironment } from './environment.ts'
-import { type Capacity, createPool, type Pool } from './pool.ts'
+import { type CountMetric, metricOfQueue, metricsOfFunction } from '../template/counts.ts'
+import { createWorkActivity, type WorkActivity } from './activity.ts'
+import { InvocationFault, startLambdaProcess } from './environment.ts'
+import { createLambdaProcessPool, type LambdaProcessPool, type PoolCapacity } from './pool.ts'
 
 /** Runs the template's functions, each environment in a thread of its own. */
-export interface Lambdas {
+export interface LocalLambdas {
   /** @throws InvocationFault */
   invoke(functionName: string, event: unknown): Promise<unknown>
   /** invokes asynchronously, with two retries, as AWS does */
   start(functionName: string, event: unknown): void
   has(functionName: string): boolean
   /** activity of all invocations */
-  activity: Activity
+  activity: WorkActivity
   /** writes an error around a function to its log */
   logError(functionName: string, text: string): void
   /** waits a while for running invocations, then ends all environments */
   close(): Promise<void>
 }
 
-export interface LambdaOptions {
+export interface LocalLambdasOptions {
   functions: readonly FunctionModel[]
   /**
    * variables that the host adds to every function, read whenever an environment starts: endpoints, credentials,
    * region
    */
   environment: () => Readonly<Record<string, string>>
-  capacity: Capacity
+  capacity: PoolCapacity
   /** timeouts in seconds that replace the template's, by folder */
   timeouts?: Readonly<Record<string, number>>
   /** receives the lines that a function prints */
   onLine: (folder: string, line: string) => void
-  counting?: Counting
+  counting?: InvocationCounting
 }
 
 /** Receives what AWS would count of invocations. */
-export interface Counting {
-  count: Count
+export interface InvocationCounting {
+  count: CountMetric
   /** reserved concurrency by folder: more requests are rejected. Absent: they wait */
   atOnce?: Readonly<Record<string, number>>
   /** takes an event that a function failed to process; @throws if the queue cannot be reached */
@@ -52,10 +52,10 @@ const ENVIRONMENT_IDLE_MS = 60_000
  */
 const TIMEOUT_GRACE_MS = 3000
 
-export function startLambdas(options: LambdaOptions): Lambdas {
+export function startLocalLambdas(options: LocalLambdasOptions): LocalLambdas {
   const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
   const pending = new Set<Promise<unknown>>()
-  const activity = createActivity()
+  const activity = createWorkActivity()
   let closing = false
   const trimming = setInterval(() => {
     for (const { pool } of pools.values()) pool.trim()
@@ -119,18 +119,18 @@ async function counted(
   found: Running,
   functionName: string,
   event: unknown,
-  { count, atOnce = {} }: Counting = NOBODY,
+  { count, atOnce = {} }: InvocationCounting = NOBODY,
 ): Promise<unknown> {
   if (found.busy >= (atOnce[found.folder] ?? Infinity)) {
-    count(ofFunction('Throttles', functionName))
+    count(metricsOfFunction('Throttles', functionName))
     throw new InvocationFault('Rate Exceeded.', { type: 'TooManyRequestsException' })
   }
-  count(ofFunction('Invocations', functionName))
+  count(metricsOfFunction('Invocations', functionName))
   found.busy += 1
   try {
     return await found.pool.invoke(event)
   } catch (error) {
-    count(ofFunction('Errors', functionName))
+    count(metricsOfFunction('Errors', functionName))
     throw error
   } finally {
     found.busy -= 1
@@ -141,35 +141,35 @@ async function counted(
 function keepEvent(
   functionName: string,
   queue: string | undefined,
-  { count, deadLetter = () => undefined }: Counting = NOBODY,
+  { count, deadLetter = () => undefined }: InvocationCounting = NOBODY,
 ): void {
   if (queue === undefined) return
   try {
     deadLetter(queue)
-    count(ofQueue(queue))
+    count(metricOfQueue(queue))
   } catch {
-    count(ofFunction('DeadLetterErrors', functionName))
+    count(metricsOfFunction('DeadLetterErrors', functionName))
   }
 }
 
-const NOBODY: Counting = { count: () => undefined }
+const NOBODY: InvocationCounting = { count: () => undefined }
 
 interface Running {
   folder: string
   deadLetters: string | undefined
-  pool: Pool
+  pool: LambdaProcessPool
   /** running requests */
   busy: number
 }
 
 function poolFor(
   model: FunctionModel,
-  { environment, capacity, timeouts = {}, onLine }: LambdaOptions,
+  { environment, capacity, timeouts = {}, onLine }: LocalLambdasOptions,
 ): Running {
   const { folder, deadLetters } = model
-  const pool = createPool(
+  const pool = createLambdaProcessPool(
     onChange =>
-      startEnvironment({
+      startLambdaProcess({
         model,
         variables: { ...environment(), ...model.environment, AWS_LAMBDA_FUNCTION_NAME: model.name },
         timeout: timeouts[folder] ?? model.timeoutSeconds,

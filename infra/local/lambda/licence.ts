@@ -13,7 +13,7 @@ const YEARS_10 = 10 * 365 * 86_400
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 /** Creates a licence for a cluster on this machine, signed by a key that is discarded. */
-export function createLicence(cluster: string, now: number): LicenceVariables {
+export function createLocalLicence(cluster: string, now: number): LicenceVariables {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const iat = Math.floor(now / 1000)
   const claims = { jti: `local-${cluster}`, features: [DR_REPLICATION_FEATURE], iat, exp: iat + YEARS_10 }
@@ -28,7 +28,7 @@ export function createLicence(cluster: string, now: number): LicenceVariables {
 export function readOrCreateLicence(directory: string, cluster: string): LicenceVariables {
   const file = `${directory}/licence.json`
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LicenceVariables
-  const made = createLicence(cluster, Date.now())
+  const made = createLocalLicence(cluster, Date.now())
   writeFileSync(file, JSON.stringify(made), { mode: 0o600 })
   return made
 }

@@ -1,13 +1,13 @@
-import type { HostEnvironment } from './environment.ts'
+import type { LambdaProcess } from './environment.ts'
 
 /** Most environments of a function, and concurrent requests in each. */
-export interface Capacity {
+export interface PoolCapacity {
   environments: number
   requests: number
 }
 
 /** The environments of one function. */
-export interface Pool {
+export interface LambdaProcessPool {
   invoke(event: unknown): Promise<unknown>
   /** ends the environments that were idle since the last call */
   trim(): void
@@ -18,12 +18,15 @@ export interface Pool {
  * Assigns requests to environments in order of arrival: to an idle one, else to a new one if the capacity allows,
  * else to the least busy one with room. Without room, requests wait.
  */
-export function createPool(start: (onChange: () => void) => HostEnvironment, capacity: Capacity): Pool {
-  const all = new Set<HostEnvironment>()
-  const resting = new Set<HostEnvironment>()
-  const waiting: ((environment: HostEnvironment) => void)[] = []
+export function createLambdaProcessPool(
+  start: (onChange: () => void) => LambdaProcess,
+  capacity: PoolCapacity,
+): LambdaProcessPool {
+  const all = new Set<LambdaProcess>()
+  const resting = new Set<LambdaProcess>()
+  const waiting: ((environment: LambdaProcess) => void)[] = []
 
-  function next(): HostEnvironment | undefined {
+  function next(): LambdaProcess | undefined {
     for (const one of all) if (one.retired && one.busy === 0) all.delete(one)
     const open = [...all].filter(one => !one.retired)
     const [least] = open.sort((one, other) => one.busy - other.busy)

@@ -1,8 +1,13 @@
 import { parseJson } from '../../../shared/values/json.ts'
-import { type Listening, startServer } from '../os/loopback.ts'
-import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
-import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
-import type { Lambdas } from './lambdas.ts'
+import { type ListeningServer, startLoopbackServer } from '../os/loopback.ts'
+import {
+  createTextAnswer,
+  type HttpAnswer,
+  requestHeaderOf,
+  type WireRequest,
+} from '../provider/wire/http.ts'
+import { type AccessKeyPair, createSignedServer } from '../provider/wire/signed-server.ts'
+import type { LocalLambdas } from './lambdas.ts'
 
 const INVOKE = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/
 
@@ -13,13 +18,14 @@ const LARGEST_EVENT = 6 * 1024 * 1024
  * Starts Lambda's Invoke API. Functions start background jobs with it, and tests trigger schedules with it.
  * @param keys access keys of allowed callers
  */
-export const startLambdaService = (
-  lambdas: Omit<Lambdas, 'logError' | 'activity'>,
+export const startLambdaApi = (
+  lambdas: Omit<LocalLambdas, 'logError' | 'activity'>,
   keys: readonly AccessKeyPair[],
-): Promise<Listening> => startServer(signedServer(keys, request => serve(lambdas, request), LARGEST_EVENT))
+): Promise<ListeningServer> =>
+  startLoopbackServer(createSignedServer(keys, request => serve(lambdas, request), LARGEST_EVENT))
 
 async function serve(
-  lambdas: Omit<Lambdas, 'logError' | 'activity'>,
+  lambdas: Omit<LocalLambdas, 'logError' | 'activity'>,
   request: WireRequest,
 ): Promise<HttpAnswer> {
   const name = functionName(INVOKE.exec(request.path)?.[1] ?? '')
@@ -28,7 +34,7 @@ async function serve(
   const event = parseJson(request.body.toString('utf8') || '{}')
   if (event === undefined)
     return refusal(400, 'InvalidRequestContentException', 'Could not parse request body into json')
-  if (headerOf(request, 'x-amz-invocation-type') === 'Event') {
+  if (requestHeaderOf(request, 'x-amz-invocation-type') === 'Event') {
     lambdas.start(name, event)
     return answer(202, '')
   }
@@ -40,7 +46,7 @@ async function serve(
 }
 
 function answer(status: number, body: string, more: Record<string, string> = {}): HttpAnswer {
-  const plain = textAnswer(status, 'application/json', body)
+  const plain = createTextAnswer(status, 'application/json', body)
   return { ...plain, headers: { ...plain.headers, ...more } }
 }
 

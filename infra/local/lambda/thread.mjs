@@ -10,7 +10,7 @@ const [file = '', member = ''] = handler.split('.')
 /** @type {Promise<Record<string, (event: unknown, context: unknown) => unknown>>} */
 const loaded = import(`file://${code}/${file}.mjs`)
 
-/** @param {import('./environment.ts').Invocation} invocation */
+/** @param {import('./environment.ts').LambdaInvocation} invocation */
 function serve({ id, event, deadline }) {
   const context = {
     functionName,
@@ -54,7 +54,7 @@ function byTick(take) {
   }
 }
 
-/** @type {(settled: import('./environment.ts').InvocationResult) => void} */
+/** @type {(settled: import('./environment.ts').LambdaInvocationResult) => void} */
 const tell = byTick(all => parentPort?.postMessage(all))
 
 parentPort?.on('message', invocations => {

@@ -1,4 +1,4 @@
-import { root } from '../../checkout.ts'
+import { checkoutRoot } from '../../checkout.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import { readOrCreateLicence } from './licence.ts'
 
@@ -15,7 +15,7 @@ interface Reached {
 }
 
 /** Builds the environment variables of every function, in addition to those of the template. */
-export function buildVariables(
+export function buildLambdaVariables(
   cluster: string,
   directory: string,
   { region, credentials: { accessKeyId, secretAccessKey }, provider, tables, authorities }: Reached,
@@ -35,7 +35,7 @@ export function buildVariables(
     AUTHORITIES: authorities,
     AUDIT_FILE: `${directory}/audit.log`,
     ...readOrCreateLicence(directory, cluster),
-    NODE_COMPILE_CACHE: `${root}.build/compile-cache`,
+    NODE_COMPILE_CACHE: `${checkoutRoot}.build/compile-cache`,
     POWERTOOLS_DEV: 'false',
     ...providerCredentials(),
   }

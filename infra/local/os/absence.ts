@@ -11,7 +11,7 @@ const patience = (): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, LAST_ANSWER_TIMEOUT_MS).unref())
 
 /** Detects that a cluster was down or suspended, during which others may have taken over. */
-export interface Absence {
+export interface AbsenceDetector {
   /** what a request must wait for before it is served; undefined: nothing */
   over(): Promise<void> | undefined
   close(): void
@@ -22,7 +22,7 @@ export interface Absence {
  * @param ask makes the cluster contact the others of its set; its result is ignored
  * @param was true: this is a restart, which begins with a check
  */
-export function startAbsence(ask: () => Promise<unknown>, was: boolean): Absence {
+export function startAbsence(ask: () => Promise<unknown>, was: boolean): AbsenceDetector {
   let seen = Date.now()
   let asking: Promise<void> | undefined
   const back = (): void => {

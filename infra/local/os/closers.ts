@@ -1,8 +1,8 @@
 /** Functions that close the parts of a host, in order. */
-export type Closers = (() => Promise<void> | void)[]
+export type CloseFunctions = (() => Promise<void> | void)[]
 
 /** Closes all parts, even if one fails, because a remaining engine would lock the data. @throws the first error */
-export async function closeAll(closers: Closers): Promise<void> {
+export async function closeAll(closers: CloseFunctions): Promise<void> {
   const faults: unknown[] = []
   for (const one of closers.splice(0)) {
     try {

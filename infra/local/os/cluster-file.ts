@@ -12,11 +12,11 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
-import { root } from '../../checkout.ts'
+import { checkoutRoot } from '../../checkout.ts'
 import { makeTemporaryDirectory } from './temporary.ts'
 
 /** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
-export interface ClusterFile {
+export interface ClusterStateFile {
   base_url: string
   /** address for other clusters */
   link_address: string
@@ -52,15 +52,15 @@ interface Named {
 }
 
 /** Creates the directory of a cluster if it is missing; without stored state, a temporary one. */
-export function makeDirectory({ memory, cluster }: Named): { directory: string; isNew: boolean } {
+export function makeClusterDirectory({ memory, cluster }: Named): { directory: string; isNew: boolean } {
   if (memory) {
     const directory = makeTemporaryDirectory()
-    privateDirectory(directory)
+    makeDirectoryPrivate(directory)
     return { directory, isNew: true }
   }
   const directory = clusterDirectory(cluster)
   const isNew = !existsSync(directory)
-  privateDirectory(directory)
+  makeDirectoryPrivate(directory)
   return { directory, isNew }
 }
 
@@ -70,19 +70,19 @@ const OWNER_ONLY = 0o700
  * Creates a directory that only its owner can read, or restricts an existing one. It also sets the umask of this
  * process and its children, so that databases, tokens, keys, logs and sockets are never readable by others.
  */
-export function privateDirectory(directory: string): void {
+export function makeDirectoryPrivate(directory: string): void {
   // threads cannot set the umask; they have that of their process
   if (isMainThread) process.umask(0o077)
-  makeFolder(directory)
+  makePrivateFolder(directory)
   chmodSync(directory, OWNER_ONLY)
   for (const one of readdirSync(directory, { withFileTypes: true }))
     if (one.isFile()) chmodSync(`${directory}/${one.name}`, 0o600)
 }
 
 /** Creates a directory and its parents one by one, because Node's recursive call never returns below `/proc`. */
-export function makeFolder(directory: string): void {
+export function makePrivateFolder(directory: string): void {
   if (existsSync(directory)) return
-  makeFolder(dirname(directory))
+  makePrivateFolder(dirname(directory))
   try {
     mkdirSync(directory, { mode: OWNER_ONLY })
   } catch (error) {
@@ -92,7 +92,7 @@ export function makeFolder(directory: string): void {
 }
 
 /** Directory of the clusters' state: `.local`, unless the environment names another one. */
-const STATE = resolve(root, process.env['CLOUD_AUTH_STATE'] ?? '.local')
+const STATE = resolve(checkoutRoot, process.env['CLOUD_AUTH_STATE'] ?? '.local')
 
 /**
  * Creates the directory of the clusters' state and checks that it is writable. Commands call it first.
@@ -100,7 +100,7 @@ const STATE = resolve(root, process.env['CLOUD_AUTH_STATE'] ?? '.local')
  */
 export function requireStateDirectory(): void {
   try {
-    makeFolder(STATE)
+    makePrivateFolder(STATE)
     rmdirSync(mkdtempSync(`${STATE}/.try-`))
   } catch (error) {
     throw new Error(
@@ -115,7 +115,7 @@ export const clusterDirectory = (cluster: string): string => `${STATE}/${cluster
 /** The published file of a cluster. */
 interface PublishedFile {
   /** replaces the content */
-  replace(told: ClusterFile): void
+  replace(told: ClusterStateFile): void
   /** removes the file of a cluster without stored state */
   end(): void
 }
@@ -127,22 +127,22 @@ interface PublishedFile {
  */
 export function publishClusterFile(
   folder: string | undefined,
-  told: ClusterFile,
+  told: ClusterStateFile,
   memory: boolean,
 ): PublishedFile {
   if (folder === undefined) return { replace: () => undefined, end: () => undefined }
   const file = `${folder}/cluster.json`
   const before = readTextFile(file)
   let text = ''
-  const anew = (now: ClusterFile) => {
+  const anew = (now: ClusterStateFile) => {
     text = JSON.stringify(now, null, 2)
-    privateDirectory(folder)
-    writeAtomically(file, text)
+    makeDirectoryPrivate(folder)
+    writeFileAtomically(file, text)
   }
   anew(told)
   const end = () => {
     if (!memory || readTextFile(file) !== text) return
-    if (before !== undefined) return writeAtomically(file, before)
+    if (before !== undefined) return writeFileAtomically(file, before)
     rmSync(file)
     if (readdirSync(folder).length === 0) rmdirSync(folder)
   }
@@ -154,7 +154,7 @@ export const readTextFile = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined
 
 /** Writes a file atomically, readable by its owner only. */
-export function writeAtomically(file: string, content: string): void {
+export function writeFileAtomically(file: string, content: string): void {
   writeFileSync(`${file}.new`, content, { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }

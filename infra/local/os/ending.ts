@@ -15,7 +15,7 @@ interface Ending {
  * process at once, and so does one before anything runs; child processes end too.
  * @param also another trigger, for example the end of the parent process
  */
-export function endOnSignals(also?: (end: () => void) => void): Ending {
+export function endProcessOnSignals(also?: (end: () => void) => void): Ending {
   let running: Running | undefined
   let told = false
   const end = () => {

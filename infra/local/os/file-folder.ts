@@ -1,5 +1,5 @@
 import { clusterDirectory } from './cluster-file.ts'
-import { isLockHeld } from './lock.ts'
+import { isDirectoryLockHeld } from './lock.ts'
 
 /**
  * Returns the folder of a cluster's `cluster.json`. Tools look in `.local/<cluster>`. A cluster without stored state
@@ -7,10 +7,12 @@ import { isLockHeld } from './lock.ts'
  * @param directory of the cluster
  * @returns undefined if it is unlisted and has no file
  */
-export function chooseFileFolder(
+export function chooseAuditFileFolder(
   { cluster, memory, unlisted = false }: { cluster: string; memory: boolean; unlisted?: boolean },
   directory: string,
 ): string | undefined {
   if (unlisted) return undefined
-  return memory && isLockHeld(clusterDirectory(cluster), 'host') ? directory : clusterDirectory(cluster)
+  return memory && isDirectoryLockHeld(clusterDirectory(cluster), 'host')
+    ? directory
+    : clusterDirectory(cluster)
 }

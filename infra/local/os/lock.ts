@@ -2,10 +2,10 @@ import { realpathSync } from 'node:fs'
 import { readdir, readlink } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
-import { readTextFile, writeAtomically } from './cluster-file.ts'
+import { readTextFile, writeFileAtomically } from './cluster-file.ts'
 
 /** A lock on a directory. */
-export interface Lock {
+export interface DirectoryLock {
   /** releases the lock; the end of this process also does */
   close(): void
 }
@@ -28,10 +28,10 @@ export async function takeLock(
   directory: string,
   name: string,
   taken: (holder: number) => Error,
-): Promise<Lock> {
+): Promise<DirectoryLock> {
   const database = tryLock(`${directory}/${name}.lock`)
   if (!database) throw taken(await holderOf(directory, name))
-  writeAtomically(`${directory}/${name}.holder`, String(process.pid))
+  writeFileAtomically(`${directory}/${name}.holder`, String(process.pid))
   held.add(database)
   return {
     close: () => {
@@ -48,7 +48,7 @@ export async function takeLock(
 const held = new Set<DatabaseSync>()
 
 /** Reports whether a running process, this one included, has a lock. */
-export function isLockHeld(directory: string, name: string): boolean {
+export function isDirectoryLockHeld(directory: string, name: string): boolean {
   // tries the lock only if a running process is named, because a try would disturb a process that takes it now
   if (!runs(Number(readTextFile(`${directory}/${name}.holder`) ?? 0))) return false
   const database = tryLock(`${directory}/${name}.lock`)

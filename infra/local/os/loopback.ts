@@ -10,32 +10,32 @@ const LOOPBACK = '127.0.0.1'
  * @returns `http://127.0.0.1:<port>`
  * @throws Error with the code `EADDRINUSE` if the port is in use
  */
-export async function listen(server: Server, port = 0): Promise<string> {
+export async function listenOnLoopback(server: Server, port = 0): Promise<string> {
   server.listen(port, LOOPBACK)
   await once(server, 'listening')
   // a connection that cannot be accepted, for example without free file descriptors, must not end the server
   server.on('error', () => undefined)
-  return urlOf(server)
+  return serverUrlOf(server)
 }
 
 /** A server that listens on loopback. */
-export interface Listening {
+export interface ListeningServer {
   url: string
   close(): Promise<void>
 }
 
-/** Starts an HTTP server on loopback. @throws see `listen` */
-export const startServer = async (server: HttpServer, port = 0): Promise<Listening> => ({
-  url: await listen(server, port),
-  close: () => endServer(server),
+/** Starts an HTTP server on loopback. @throws see `listenOnLoopback` */
+export const startLoopbackServer = async (server: HttpServer, port = 0): Promise<ListeningServer> => ({
+  url: await listenOnLoopback(server, port),
+  close: () => closeServer(server),
 })
 
 /** Returns the address of a listening server. */
-export const urlOf = (server: Server): string =>
+export const serverUrlOf = (server: Server): string =>
   `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
 
 /** Closes an HTTP server and its connections at once. */
-export async function endServer(server: HttpServer): Promise<void> {
+export async function closeServer(server: HttpServer): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeAllConnections()
@@ -45,7 +45,7 @@ export async function endServer(server: HttpServer): Promise<void> {
 /** Returns a port that is free now, for processes that need a port number. */
 export async function findFreePort(): Promise<number> {
   const server = createServer()
-  const { port } = new URL(await listen(server))
+  const { port } = new URL(await listenOnLoopback(server))
   await release(server)
   return Number(port)
 }
@@ -64,17 +64,17 @@ let tried = 0
 export async function findSteadyPort(): Promise<number> {
   for (let count = 0; count < 100; count++) {
     const port = STEADY.from + ((process.pid * OF_PROCESS + tried++) % STEADY.count)
-    if (await freeOrAny(port)) return port
+    if (await chooseFreePort(port)) return port
   }
   return findFreePort()
 }
 
 /** Returns the port if it is free, else 0. */
-export async function freeOrAny(port: number): Promise<number> {
+export async function chooseFreePort(port: number): Promise<number> {
   if (port === 0) return 0
   const server = createServer()
   try {
-    await listen(server, port)
+    await listenOnLoopback(server, port)
   } catch {
     return 0
   }
@@ -93,13 +93,13 @@ const release = async (server: Server): Promise<void> => {
  * @param wanted ports by the option that names them; 0 and undefined: any
  * @throws Error for the first unusable port, with what to do
  */
-export async function checkPorts(wanted: Readonly<Record<string, number | undefined>>): Promise<void> {
+export async function checkPortsAreFree(wanted: Readonly<Record<string, number | undefined>>): Promise<void> {
   const held: Server[] = []
   try {
     for (const [option, port = 0] of Object.entries(wanted)) {
       if (port === 0) continue
       const server = createServer()
-      await listen(server, port).catch((error: NodeJS.ErrnoException) => {
+      await listenOnLoopback(server, port).catch((error: NodeJS.ErrnoException) => {
         throw new Error(faultOf(option, port, error), { cause: error })
       })
       held.push(server)

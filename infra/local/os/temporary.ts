@@ -8,7 +8,7 @@ export const makeTemporaryDirectory = (): string =>
   mkdtempSync(`${existsSync(inMemory) ? inMemory : tmpdir()}/cloud-auth-`)
 
 /** Removes a directory when this process exits. @returns a function that removes it now */
-export function removeAtExit(directory: string): () => void {
+export function removeDirectoryAtExit(directory: string): () => void {
   const remove = () => rmSync(directory, { recursive: true, force: true })
   process.once('exit', remove)
   return () => {

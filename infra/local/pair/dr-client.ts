@@ -3,38 +3,45 @@ import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { pollWhilePending } from '../../../shared/values/retrying.ts'
 import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
-import { CLUSTER_PATIENCE_MS, clock, createSetCluster, observeNamed } from '../../command/set/look.ts'
-import type { Host } from '../host/host.ts'
+import {
+  CLUSTER_WAIT_LIMIT_MS,
+  createSetCluster,
+  observeNamedCluster,
+  systemSetClock,
+} from '../../command/set/look.ts'
+import type { LocalHost } from '../host/host.ts'
 
 /** Milliseconds between two checks. */
 
 const DR_RETRY_PAUSE_MS = 250
 /** A role change answers within half a minute, even if it continues longer. */
-export const connection = { timeoutMs: 90_000 }
+export const drClientConnection = { timeoutMs: 90_000 }
 
 /** Waits until a condition holds. @throws Error with `otherwise` after the timeout */
-export async function waitUntil(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
-  const when = { everyMs: DR_RETRY_PAUSE_MS, until: Date.now() + CLUSTER_PATIENCE_MS }
-  const seen = await pollWhilePending(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
-  if (!seen.ok) throw new Error(`${otherwise}, even after ${CLUSTER_PATIENCE_MS / 1000} s`)
+export async function waitUntilTrue(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
+  const when = { everyMs: DR_RETRY_PAUSE_MS, until: Date.now() + CLUSTER_WAIT_LIMIT_MS }
+  const seen = await pollWhilePending(systemSetClock, when, async () =>
+    (await probe()) ? ok() : failed('pending'),
+  )
+  if (!seen.ok) throw new Error(`${otherwise}, even after ${CLUSTER_WAIT_LIMIT_MS / 1000} s`)
 }
 
 /** Requests the status of a cluster. @throws Error if the answer is not a status */
-export async function readDrStatus({ base_url }: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
-  const seen = await observeNamed({ name: base_url, base: base_url }, connection)
+export async function readDrStatus({ base_url }: Pick<LocalHost, 'base_url'>): Promise<ClusterStatus> {
+  const seen = await observeNamedCluster({ name: base_url, base: base_url }, drClientConnection)
   if (hasAnswered(seen)) return seen.answer.status
   throw new Error(`${base_url}: ${seen.silent?.why}`)
 }
 
 /** The parts of an answer that are read here. */
-export interface HostAnswer {
+export interface HostApiAnswer {
   auth?: { client_token: string } | null
   wrap_info?: { token?: string }
   data?: Readonly<Record<string, unknown>> | null
   warnings?: readonly string[] | null
 }
 
-type Asked = Pick<Host, 'base_url' | 'root_token' | 'cluster'>
+type Asked = Pick<LocalHost, 'base_url' | 'root_token' | 'cluster'>
 type Say = (text: string) => void
 const silently: Say = () => undefined
 
@@ -44,18 +51,18 @@ export const toSetCluster = (
   token: string,
   say: Say = silently,
 ): SetCluster => ({
-  ...createSetCluster({ name: cluster, base: base_url }, { connection, token, say }),
+  ...createSetCluster({ name: cluster, base: base_url }, { connection: drClientConnection, token, say }),
   admittedAs: cluster,
 })
 
-/** Sends one request below `sys/replication/dr`; see `askHost`. */
-export const askReplication = (
+/** Sends one request below `sys/replication/dr`; see `requestHost`. */
+export const requestReplication = (
   host: Asked,
   path: string,
   body: object | undefined,
   token?: string,
   say?: Say,
-) => askHost(host, `sys/replication/dr/${path}`, body, token, say)
+) => requestHost(host, `sys/replication/dr/${path}`, body, token, say)
 
 /**
  * Sends one API request: a read without a body, else a write. Repeats it when the answer has Retry-After, as the
@@ -64,14 +71,14 @@ export const askReplication = (
  * @param say receives messages on retries
  * @throws Error with the answer if it is not successful
  */
-export async function askHost(
+export async function requestHost(
   { base_url, root_token, cluster }: Asked,
   path: string,
   body: object | undefined,
   token = root_token,
   say = silently,
-): Promise<HostAnswer> {
+): Promise<HostApiAnswer> {
   const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
-  const patience = { timeoutMs: CLUSTER_PATIENCE_MS, say, label: `${path} on ${cluster}` }
-  return requestUntilAccepted(() => sendRequest(base_url, path, asking, connection), patience)
+  const patience = { timeoutMs: CLUSTER_WAIT_LIMIT_MS, say, label: `${path} on ${cluster}` }
+  return requestUntilAccepted(() => sendRequest(base_url, path, asking, drClientConnection), patience)
 }

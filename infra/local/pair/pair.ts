@@ -1,15 +1,20 @@
 import type { SetGoal } from '../../../shared/set/plan.ts'
 import { RunStopped, runUntilGoal, type SetCluster } from '../../../shared/set/run.ts'
 import type { ClusterStatus } from '../../../shared/set/status.ts'
-import { clock } from '../../command/set/look.ts'
-import { type Aws, type Host, type HostOptions, startHost } from '../host/host.ts'
+import { systemSetClock } from '../../command/set/look.ts'
+import {
+  type ImitatedAwsConnection,
+  type LocalHost,
+  type LocalHostOptions,
+  startLocalHost,
+} from '../host/host.ts'
 import type { SetKeys } from '../host/initialise.ts'
-import { askHost, askReplication, readDrStatus, toSetCluster, waitUntil } from './dr-client.ts'
+import { readDrStatus, requestHost, requestReplication, toSetCluster, waitUntilTrue } from './dr-client.ts'
 import { generateTokenByShares } from './token-by-shares.ts'
 import { createCountdown } from './waiting.ts'
 
 /** A cluster of a pair, in this process or another. */
-export type PairMember = Omit<Host, 'runtimeOf' | 'close' | 'directory'>
+export type PairMember = Omit<LocalHost, 'runtimeOf' | 'close' | 'directory'>
 
 /** Two clusters of one DR set on this machine. */
 export interface ClusterPair<M extends PairMember = PairMember> {
@@ -26,28 +31,28 @@ export interface PairRoles {
   secondary: PairMember
 }
 
-export const REGIONS = { east: 'us-east-1', west: 'us-west-2' }
+export const PAIR_REGIONS = { east: 'us-east-1', west: 'us-west-2' }
 
 /** Seconds without writes before the secondary deletes its own data. */
 const WIPE_WAIT_SECONDS = 30
 
-export type PairOptions = Omit<HostOptions, 'cluster' | 'region' | 'provider'>
+export type PairOptions = Omit<LocalHostOptions, 'cluster' | 'region' | 'provider'>
 
 /** Starts both clusters in this process with one imitated AWS and without stored state, for rehearsals. */
-export async function startPair(options: PairOptions): Promise<ClusterPair<Host>> {
+export async function startClusterPair(options: PairOptions): Promise<ClusterPair<LocalHost>> {
   const { port } = options
   // each console page reads the other cluster, if its address is known before it starts
   const at = (one: number) =>
     port === 0 ? {} : { port: one, peer: `http://127.0.0.1:${2 * port + 1 - one}` }
-  const east = await startHost({ ...options, ...at(port), cluster: 'east', region: REGIONS.east })
+  const east = await startLocalHost({ ...options, ...at(port), cluster: 'east', region: PAIR_REGIONS.east })
   try {
     const { provider_url: url, control_token: controlToken, control } = east
-    const shared: Aws = { url, controlToken, control, close: async () => undefined }
-    const west = await startHost({
+    const shared: ImitatedAwsConnection = { url, controlToken, control, close: async () => undefined }
+    const west = await startLocalHost({
       ...options,
       ...at(port + 1),
       cluster: 'west',
-      region: REGIONS.west,
+      region: PAIR_REGIONS.west,
       provider: async () => shared,
     })
     const close = async () => {
@@ -106,7 +111,7 @@ export async function joinLocalPair(
     await runUntilGoal({
       goal,
       clusters: { from: clusterOf(east), to: clusterOf(west) },
-      clock,
+      clock: systemSetClock,
       operationToken: async side => {
         operation = await generateTokenByShares(hosts[side])
         return operation
@@ -132,7 +137,7 @@ export async function joinLocalPair(
         if (operation === '' || (step.do !== 'follow' && step.do !== 'readmit')) return
         const body = { dr_operation_token: operation }
         operation = ''
-        await askReplication(hosts[step.secondary], 'secondary/operation-token/delete', body)
+        await requestReplication(hosts[step.secondary], 'secondary/operation-token/delete', body)
       },
     })
   } catch (error) {
@@ -165,18 +170,18 @@ const keysOf = ({ root_token }: SetKeys, { recovery_keys }: SetKeys): SetKeys =>
 })
 
 const holds = (primary: PairMember, { root_token }: PairMember): Promise<boolean> =>
-  askHost(primary, 'auth/token/lookup-self', undefined, root_token).then(
+  requestHost(primary, 'auth/token/lookup-self', undefined, root_token).then(
     () => true,
     () => false,
   )
 
 /** Waits until both clusters have the same position and root. @throws Error if they do not */
-export async function waitUntilSettled<Of extends Readonly<Record<string, Pick<Host, 'base_url'>>>>(
+export async function waitUntilPairSettled<Of extends Readonly<Record<string, Pick<LocalHost, 'base_url'>>>>(
   clusters: Of,
 ): Promise<{ [Name in keyof Of]: ClusterStatus }> {
   let seen: [string, ClusterStatus][] = []
   const names = Object.keys(clusters)
-  await waitUntil(`${names.join(' and ')} do not reach the same position and root`, async () => {
+  await waitUntilTrue(`${names.join(' and ')} do not reach the same position and root`, async () => {
     seen = await Promise.all(
       Object.entries(clusters).map(
         async ([name, host]): Promise<[string, ClusterStatus]> => [name, await readDrStatus(host)],

@@ -1,21 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { root } from '../../checkout.ts'
-import { startAwsProcess } from '../host/aws-process.ts'
-import type { Aws } from '../host/host.ts'
-import { type ClusterPlace, CONTROL_TOKEN, type LastingOptions, readLastPlace } from '../host/lasting-host.ts'
+import { checkoutRoot } from '../../checkout.ts'
+import { startImitatedAwsProcess } from '../host/aws-process.ts'
+import type { ImitatedAwsConnection } from '../host/host.ts'
+import {
+  CONTROL_TOKEN_VARIABLE,
+  type LastingHostOptions,
+  type LastingHostPlace,
+  readLastHostPlace,
+} from '../host/lasting-host.ts'
 import { clusterDirectory } from '../os/cluster-file.ts'
-import { findSteadyPort, freeOrAny } from '../os/loopback.ts'
-import { makeTemporaryDirectory, removeAtExit } from '../os/temporary.ts'
-import { HOME } from '../provider/home.ts'
-import type { FromMember, Started, ToMember } from './member.ts'
-import { type ClusterPair, type PairMember, REGIONS } from './pair.ts'
+import { chooseFreePort, findSteadyPort } from '../os/loopback.ts'
+import { makeTemporaryDirectory, removeDirectoryAtExit } from '../os/temporary.ts'
+import { HOME_ACCOUNT } from '../provider/home.ts'
+import type { MessageFromMember, MessageToMember, StartedMember } from './member.ts'
+import { type ClusterPair, PAIR_REGIONS, type PairMember } from './pair.ts'
 
 type Name = 'east' | 'west'
 
-export type ProcessOptions = Omit<
-  LastingOptions,
+export type PairProcessOptions = Omit<
+  LastingHostOptions,
   'cluster' | 'place' | 'onLine' | 'onKeys' | 'providerPort' | 'pairPid'
 > & {
   port?: number
@@ -32,13 +37,13 @@ export interface PairProcesses extends ClusterPair {
 const FIRST_PORT = 8200
 
 /** Starts both clusters and one imitated AWS, each in its own process. @throws Error */
-export async function startPairProcesses(options: ProcessOptions): Promise<PairProcesses> {
+export async function startPairProcesses(options: PairProcessOptions): Promise<PairProcesses> {
   const { port, ...rest } = options
   const { memory } = rest
   const name = awsName()
   const directory = memory ? makeTemporaryDirectory() : clusterDirectory(name)
-  const forget = memory ? removeAtExit(directory) : () => undefined
-  const aws = await startAwsProcess({ directory, region: HOME.region })
+  const forget = memory ? removeDirectoryAtExit(directory) : () => undefined
+  const aws = await startImitatedAwsProcess({ directory, region: HOME_ACCOUNT.region })
   const ports = await portsOf(port, memory)
   const began = (own: Name, peer: Name) =>
     launch(aws, {
@@ -47,7 +52,7 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
       pairPid: process.pid,
       place: {
         port: ports[own],
-        region: REGIONS[own],
+        region: PAIR_REGIONS[own],
         peer: `http://127.0.0.1:${ports[peer]}`,
         ...(memory ? { provider: aws.url } : { aws: name }),
       },
@@ -74,12 +79,12 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
 
 /** Returns the directory of the pair's imitated AWS. A pair that grew from a single east uses east's. */
 const awsName = (): string =>
-  readLastPlace('east').aws ?? (existsSync(`${clusterDirectory('east')}/provider.json`) ? 'east' : 'aws')
+  readLastHostPlace('east').aws ?? (existsSync(`${clusterDirectory('east')}/provider.json`) ? 'east' : 'aws')
 
 async function portsOf(port: number | undefined, memory: boolean): Promise<Record<Name, number>> {
   const some = async (name: Name, wanted: number | undefined, otherwise: number): Promise<number> => {
-    const kept = memory ? undefined : readLastPlace(name).port
-    return (wanted ?? kept ?? otherwise) || (await freeOrAny(kept ?? 0)) || findSteadyPort()
+    const kept = memory ? undefined : readLastHostPlace(name).port
+    return (wanted ?? kept ?? otherwise) || (await chooseFreePort(kept ?? 0)) || findSteadyPort()
   }
   const east = await some('east', port, FIRST_PORT)
   return { east, west: await some('west', port && port + 1, port === undefined ? east + 1 : 0) }
@@ -87,25 +92,32 @@ async function portsOf(port: number | undefined, memory: boolean): Promise<Recor
 
 /** Starts a process that Ctrl-C in a terminal does not reach; the pair ends it. */
 function launch(
-  { controlToken }: Aws,
-  options: LastingOptions & { place: Partial<ClusterPlace> },
+  { controlToken }: ImitatedAwsConnection,
+  options: LastingHostOptions & { place: Partial<LastingHostPlace> },
 ): ChildProcess {
   const flags = process.execArgv.filter(one => one.startsWith('--'))
-  return spawn(process.execPath, [...flags, `${root}infra/local/pair/member.mjs`, JSON.stringify(options)], {
-    detached: true,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // passed as a variable, because all users can see command lines
-    env: { ...process.env, [CONTROL_TOKEN]: controlToken },
-  })
+  return spawn(
+    process.execPath,
+    [...flags, `${checkoutRoot}infra/local/pair/member.mjs`, JSON.stringify(options)],
+    {
+      detached: true,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      // passed as a variable, because all users can see command lines
+      env: { ...process.env, [CONTROL_TOKEN_VARIABLE]: controlToken },
+    },
+  )
 }
 
 /**
  * Returns the cluster of a process once it has started. @throws Error if it ends instead; it has printed the reason
  */
-async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMember> {
+async function memberOf(child: ChildProcess, { control }: ImitatedAwsConnection): Promise<PairMember> {
   const ended = once(child, 'exit').then(() => undefined)
-  const started = new Promise<Started>(resolve =>
-    child.on('message', (message: FromMember) => message.kind === 'started' && resolve(message.started)),
+  const started = new Promise<StartedMember>(resolve =>
+    child.on(
+      'message',
+      (message: MessageFromMember) => message.kind === 'started' && resolve(message.started),
+    ),
   )
   const file = await Promise.race([started, ended])
   if (!file) throw new Error('the pair does not start')
@@ -115,7 +127,7 @@ async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMemb
     adoptKeys: async adopt => {
       const adopted = once(child, 'message')
       const failed = new Promise(resolve =>
-        child.send({ adopt } satisfies ToMember, error => error && resolve(undefined)),
+        child.send({ adopt } satisfies MessageToMember, error => error && resolve(undefined)),
       )
       await Promise.race([adopted, failed, ended])
     },
@@ -127,7 +139,7 @@ async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMemb
  * accepts them.
  */
 function followKeys(child: ChildProcess, member: PairMember, other: PairMember): void {
-  child.on('message', (message: FromMember) => {
+  child.on('message', (message: MessageFromMember) => {
     if (message.kind !== 'keys') return
     const { recovery_keys } = message.keys
     const isNew = recovery_keys.join() !== member.recovery_keys.join()

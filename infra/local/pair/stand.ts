@@ -1,8 +1,8 @@
 import type { ClusterStatus } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { pollWhilePending } from '../../../shared/values/retrying.ts'
-import { clock } from '../../command/set/look.ts'
-import type { Host } from '../host/host.ts'
+import { systemSetClock } from '../../command/set/look.ts'
+import type { LocalHost } from '../host/host.ts'
 import { readDrStatus } from './dr-client.ts'
 
 const HEARD_WITHIN_SECONDS = 15
@@ -13,12 +13,12 @@ const STAND_LOOK_PAUSE_MS = 500
  * @param say receives a message on the wait
  */
 export async function readStatusWithContact(
-  host: Pick<Host, 'base_url'>,
+  host: Pick<LocalHost, 'base_url'>,
   say: (text: string) => void,
 ): Promise<ClusterStatus> {
   let isSaid = false
   const when = { everyMs: STAND_LOOK_PAUSE_MS, until: Date.now() + HEARD_WITHIN_SECONDS * 1000 }
-  const heard = await pollWhilePending(clock, when, async () => {
+  const heard = await pollWhilePending(systemSetClock, when, async () => {
     const status = await readDrStatus(host)
     if (!status.hasPrimary || status.connection === 'ready') return ok(status)
     if (!isSaid) say(`Waiting at most ${HEARD_WITHIN_SECONDS} s for contact to its primary …`)
@@ -29,7 +29,7 @@ export async function readStatusWithContact(
 }
 
 /** Formats the state of a secondary, which serves no logins. */
-export const formatSecondary = (cluster: string, status: ClusterStatus): string =>
+export const formatSecondaryStatus = (cluster: string, status: ClusterStatus): string =>
   `${cluster} is a DR secondary: it serves no logins, its primary does.
   primary   ${status.hasPrimary ? `${status.primaryAddress}, connection ${status.connection}` : 'none'}
   state     ${status.state}
@@ -42,7 +42,7 @@ const toldLag = ({ secondaries, primary }: ClusterStatus): string => {
 }
 
 /** Formats position, root and lag of clusters by name. */
-export const formatStands = (stands: Readonly<Record<string, ClusterStatus>>): string =>
+export const formatPairStatus = (stands: Readonly<Record<string, ClusterStatus>>): string =>
   Object.entries(stands)
     .map(([name, status]) => {
       const { mode, state, position = 0, root } = status

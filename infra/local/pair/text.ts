@@ -1,7 +1,7 @@
 import type { PairMember, PairRoles } from './pair.ts'
 
 /** Formats both clusters once one follows the other. */
-export const formatPair = ({ primary, secondary }: PairRoles): string =>
+export const formatPairAddresses = ({ primary, secondary }: PairRoles): string =>
   [
     introduced(primary, 'the primary'),
     introduced(secondary, 'its secondary'),
@@ -23,7 +23,7 @@ const introduced = (
 const DR = '/sys/replication/dr'
 
 /** Formats commands to copy. */
-export function formatCommands({ primary, secondary }: PairRoles): string {
+export function formatPairCommands({ primary, secondary }: PairRoles): string {
   const promote = `curl -s -X POST ${secondary.base_url}${DR}/secondary/promote -d`
   return `status of both
   curl -s ${primary.base_url}${DR}/status; curl -s ${secondary.base_url}${DR}/status

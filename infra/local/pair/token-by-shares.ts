@@ -1,12 +1,12 @@
-import type { Host } from '../host/host.ts'
+import type { LocalHost } from '../host/host.ts'
 import { clusterDirectory } from '../os/cluster-file.ts'
-import { askHost, askReplication } from './dr-client.ts'
+import { requestHost, requestReplication } from './dr-client.ts'
 
 const GENERATE = 'secondary/generate-operation-token'
 
 /** Generates an operation token on a secondary from the set's recovery shares. */
 export async function generateTokenByShares(
-  secondary: Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'recovery_keys'>,
+  secondary: Pick<LocalHost, 'base_url' | 'root_token' | 'cluster' | 'recovery_keys'>,
 ): Promise<string> {
   if (secondary.recovery_keys.length === 0)
     throw new Error(
@@ -20,7 +20,7 @@ export async function generateTokenByShares(
       { nonce, key },
     )
     if (!complete) continue
-    const { data } = await askHost(secondary, 'sys/decode-token', { encoded_token, otp }, '')
+    const { data } = await requestHost(secondary, 'sys/decode-token', { encoded_token, otp }, '')
     return String(data?.['token'])
   }
   throw new Error(
@@ -33,4 +33,4 @@ const asked = async <T>(
   secondary: Parameters<typeof generateTokenByShares>[0],
   path: string,
   body: object,
-): Promise<T> => (await askReplication(secondary, path, body, '')) as T
+): Promise<T> => (await requestReplication(secondary, path, body, '')) as T

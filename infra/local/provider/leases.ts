@@ -23,7 +23,7 @@ const LEASE_END_TIMEOUT_MS = 10_000
  * @param isOwner reports whether a value of `Authorization` has the control token
  * @param onNone called when no lease is left, or none was taken within half a minute
  */
-export function countLeases(
+export function countProviderLeases(
   server: Server,
   directory: string,
   isOwner: (authorization: string) => boolean,
@@ -57,7 +57,7 @@ export function countLeases(
 }
 
 /** A lease on a provider: this process needs it. */
-export interface Lease {
+export interface ProviderLease {
   /** releases the lease; if it was the last one, the provider has ended when this resolves */
   close(): Promise<void>
 }
@@ -69,7 +69,11 @@ export interface Lease {
  * @param directory absent: any directory
  * @returns undefined if no provider of that directory answers there, or it counts no leases
  */
-export const leaseOf = (url: string, token: string, directory?: string): Promise<Lease | undefined> =>
+export const acquireProviderLease = (
+  url: string,
+  token: string,
+  directory?: string,
+): Promise<ProviderLease | undefined> =>
   new Promise(resolve => {
     const headers = { connection: 'Upgrade', upgrade: PROTOCOL, authorization: `Bearer ${token}` }
     const asked = request(url, { headers, timeout: LEASE_ANSWER_TIMEOUT_MS })

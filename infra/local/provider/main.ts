@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { writeAtomically } from '../os/cluster-file.ts'
+import { writeFileAtomically } from '../os/cluster-file.ts'
 import { takeLock } from '../os/lock.ts'
-import { HOME } from './home.ts'
-import { TAKEN } from './note.ts'
+import { HOME_ACCOUNT } from './home.ts'
+import { LOCKED_EXIT_CODE } from './note.ts'
 import { type ProviderOptions, startProvider } from './provider.ts'
 
 // Usage: node infra/local/provider/main.ts [--port N] [--state FILE]
@@ -15,7 +15,7 @@ const { values } = parseArgs({
     port: { type: 'string' },
     state: { type: 'string' },
     directory: { type: 'string' },
-    region: { type: 'string', default: HOME.region },
+    region: { type: 'string', default: HOME_ACCOUNT.region },
   },
 })
 
@@ -36,7 +36,7 @@ async function main(more: ProviderOptions): Promise<void> {
   const provider = await startProvider({ port: Number(values.port ?? 0), ...more })
   const told = { url: provider.url, control_token: provider.controlToken }
   if (values.directory !== undefined)
-    writeAtomically(`${values.directory}/aws.json`, JSON.stringify({ ...told, pid: process.pid }))
+    writeFileAtomically(`${values.directory}/aws.json`, JSON.stringify({ ...told, pid: process.pid }))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(provider.close()))
   process.stdout.write(`${JSON.stringify(told)}\n`)
 }
@@ -44,11 +44,11 @@ async function main(more: ProviderOptions): Promise<void> {
 /** Returns options for a directory, which it locks for this process. */
 async function inDirectory(directory: string): Promise<ProviderOptions> {
   await takeLock(directory, 'aws', () => new Error('another process holds the lock')).catch(() =>
-    process.exit(TAKEN),
+    process.exit(LOCKED_EXIT_CODE),
   )
   return {
     stateFile: `${directory}/provider.json`,
-    home: { ...HOME, region: values.region },
+    home: { ...HOME_ACCOUNT, region: values.region },
     onBusEvent: event => appendFileSync(`${directory}/events.ndjson`, `${JSON.stringify(event)}\n`),
     leases: { directory, onNone: saved => stop(saved) },
   }

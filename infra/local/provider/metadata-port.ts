@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
-import { listen, urlOf } from '../os/loopback.ts'
+import { listenOnLoopback, serverUrlOf } from '../os/loopback.ts'
 import { answerMetadata } from './services/imds.ts'
 import type { ImitatedAws } from './state/imitated-aws.ts'
-import { textAnswer } from './wire/http.ts'
-import { serverOf } from './wire/server.ts'
+import { createTextAnswer } from './wire/http.ts'
+import { createWireServer } from './wire/server.ts'
 
 /** An instance, and the port of its metadata service; 0 or absent: any free one. */
 export interface MetadataPort {
@@ -18,7 +18,7 @@ export interface MetadataPort {
  * `/latest/…` there. A repeated call returns the same address.
  * @throws Error if the port is taken
  */
-export async function metadataPort(
+export async function startMetadataPort(
   aws: ImitatedAws,
   { account, region, instanceId, port = 0 }: MetadataPort,
 ): Promise<{ url: string }> {
@@ -26,7 +26,7 @@ export async function metadataPort(
   const listening = aws.metadataPorts.get(path) ?? opened(aws, path, port)
   aws.metadataPorts.set(path, listening)
   try {
-    return { url: urlOf(await listening) }
+    return { url: serverUrlOf(await listening) }
   } catch (error) {
     aws.metadataPorts.delete(path)
     throw error
@@ -34,12 +34,12 @@ export async function metadataPort(
 }
 
 async function opened(aws: ImitatedAws, path: string, port: number): Promise<Server> {
-  const server = serverOf(
+  const server = createWireServer(
     request =>
       answerMetadata(aws, { ...request, path: path + request.path }) ??
-      Promise.resolve(textAnswer(404, 'text/plain', 'Not Found')),
+      Promise.resolve(createTextAnswer(404, 'text/plain', 'Not Found')),
     aws,
   )
-  await listen(server, port)
+  await listenOnLoopback(server, port)
   return server
 }

@@ -13,8 +13,8 @@ export interface ProviderNote extends ReachedProvider {
 }
 
 /** Exit code of a provider whose directory is locked by another process. */
-export const TAKEN = 75
+export const LOCKED_EXIT_CODE = 75
 
 /** Reads the note of a directory's present or an earlier provider. Undefined: there is none. */
-export const providerNote = (directory: string): ProviderNote | undefined =>
+export const readProviderNote = (directory: string): ProviderNote | undefined =>
   parseJson(readTextFile(`${directory}/aws.json`) ?? '') as ProviderNote | undefined

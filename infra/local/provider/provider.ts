@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { secretsEqual } from '../../../shared/values/secret.ts'
-import { endServer, listen } from '../os/loopback.ts'
-import { answerControl, type Control, localControl } from './control.ts'
-import type { Authority } from './documents/authority.ts'
-import { HOME } from './home.ts'
-import { countLeases } from './leases.ts'
+import { closeServer, listenOnLoopback } from '../os/loopback.ts'
+import { answerControlRequest, createLocalControl, type ProviderControl } from './control.ts'
+import type { DocumentAuthority } from './documents/authority.ts'
+import { HOME_ACCOUNT } from './home.ts'
+import { countProviderLeases } from './leases.ts'
 import { answerSignedCall } from './services/signed-call.ts'
-import { type Home, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
-import { serverOf } from './wire/server.ts'
+import { type HomeAccount, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
+import { createWireServer } from './wire/server.ts'
 
 /** Options of a provider. */
 export interface ProviderOptions {
@@ -16,14 +16,14 @@ export interface ProviderOptions {
   port?: number
   /** File that stores the state; absent: it is kept in memory. Replaced atomically after each change. */
   stateFile?: string
-  /** Default account and region of control commands; `HOME` when absent. */
-  home?: Home
+  /** Default account and region of control commands; `HOME_ACCOUNT` when absent. */
+  home?: HomeAccount
   /** Called for every event on the default bus. */
   onBusEvent?: NonNullable<ImitatedAws['onBusEvent']>
   /** Epoch milliseconds; default: the system's clock. `advance` shifts it. */
   clock?: () => number
   /** Signers of identity documents if the state file has none; absent: new ones when first needed. */
-  authority?: Authority
+  authority?: DocumentAuthority
   /**
    * Counts the processes that need it, as the provider of a directory. `onNone` is called when none is left, with the
    * pending save.
@@ -35,7 +35,7 @@ export interface ProviderOptions {
 export interface RunningProvider {
   /** `http://127.0.0.1:<port>`: endpoint of every service. */
   url: string
-  control: Control
+  control: ProviderControl
   /**
    * Token for commands over HTTP and for leases. It is new at each start, because another program may have an earlier
    * port.
@@ -51,20 +51,20 @@ export interface RunningProvider {
  * @throws Error if the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
-  const { home = HOME, stateFile, onBusEvent, clock = Date.now, authority, leases } = options
+  const { home = HOME_ACCOUNT, stateFile, onBusEvent, clock = Date.now, authority, leases } = options
   const aws = { ...openImitatedAws(home, stateFile, clock), ...(onBusEvent ? { onBusEvent } : {}) }
   if (authority) aws.state.authority ??= authority
   const controlToken = randomBytes(32).toString('base64url')
   const isOwner = (authorization: string): boolean => secretsEqual(authorization, `Bearer ${controlToken}`)
   const server = createProviderServer(aws, isOwner)
-  if (leases) countLeases(server, leases.directory, isOwner, () => leases.onNone(aws.saved()))
-  const url = await listen(server, options.port)
+  if (leases) countProviderLeases(server, leases.directory, isOwner, () => leases.onNone(aws.saved()))
+  const url = await listenOnLoopback(server, options.port)
   return {
     url,
-    control: localControl(aws),
+    control: createLocalControl(aws),
     controlToken,
     close: async () => {
-      await Promise.all([server, ...(await Promise.all(aws.metadataPorts.values()))].map(endServer))
+      await Promise.all([server, ...(await Promise.all(aws.metadataPorts.values()))].map(closeServer))
       await aws.saved()
     },
   }
@@ -72,9 +72,9 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
 
 /** Creates the HTTP server of all services; it does not listen yet. */
 const createProviderServer = (aws: ImitatedAws, isOwner: (authorization: string) => boolean): Server =>
-  serverOf(
+  createWireServer(
     (request, connection) =>
-      answerControl(aws, request, isOwner) ??
+      answerControlRequest(aws, request, isOwner) ??
       (aws.arranged.connections.lives(connection)
         ? answerSignedCall(aws, request)
         : Promise.resolve('reset')),

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { faultsOf } from './expressions.ts'
+import { findTemplateFaults } from './expressions.ts'
 
 const names = v.pipe(v.array(v.string()), v.minLength(1))
 const template = v.unknown()
@@ -51,26 +51,26 @@ const machine = v.strictObject({
   TimeoutSeconds: v.optional(v.number()),
 })
 
-export type Task = v.InferOutput<typeof task>
-export type Choice = v.InferOutput<typeof choice>
-export type Machine = v.InferOutput<typeof machine>
-export type State = Machine['States'][string]
+export type TaskState = v.InferOutput<typeof task>
+export type ChoiceState = v.InferOutput<typeof choice>
+export type MachineDefinition = v.InferOutput<typeof machine>
+export type MachineState = MachineDefinition['States'][string]
 
 /**
  * Reads a state machine in the Amazon States Language. The interpreter supports what the definitions in
  * `infra/constructs/` use.
  * @throws Error that names everything unsupported, and every expression that the service would reject
  */
-export function readDefinition(definition: unknown): Machine {
+export function parseMachineDefinition(definition: unknown): MachineDefinition {
   const read = v.safeParse(machine, definition)
   const faults = read.success
-    ? [...targetFaults(read.output), ...faultsOf(definition)]
+    ? [...targetFaults(read.output), ...findTemplateFaults(definition)]
     : read.issues.map(issue => `${v.getDotPath(issue)}: ${issue.message}`)
   if (read.success && faults.length === 0) return read.output
   throw new Error(`the state machine cannot be run:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
 }
 
-function targetFaults({ StartAt, States }: Machine): string[] {
+function targetFaults({ StartAt, States }: MachineDefinition): string[] {
   const targets = Object.entries(States).flatMap(([name, one]) =>
     targetsOf(one).map(to => [name, to] as const),
   )
@@ -79,7 +79,7 @@ function targetFaults({ StartAt, States }: Machine): string[] {
     .map(([from, to]) => `${from}: there is no state ${to}`)
 }
 
-function targetsOf(one: State): string[] {
+function targetsOf(one: MachineState): string[] {
   if (one.Type === 'Task') return [one, ...one.Catch].map(({ Next }) => Next)
   if (one.Type === 'Wait') return [one.Next]
   if (one.Type !== 'Choice') return []

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Execution, HistoryEvent, StateStore } from './store.ts'
+import type { ExecutionHistoryEvent, StateStore, StoredExecution } from './store.ts'
 
 /** The clock of the machines, epoch milliseconds. */
-export interface Time {
+export interface StatesClock {
   now(): number
   /** waits for a moment; rejects if the signal aborts first */
   until(moment: number, signal: AbortSignal): Promise<void>
@@ -11,7 +11,7 @@ export interface Time {
 /** Everything that states may use. */
 export interface StatesDependencies {
   store: StateStore
-  time: Time
+  time: StatesClock
   /** @throws FunctionFault, or another error */
   invoke(functionName: string, event: unknown): Promise<unknown>
   /** most events in the history of an execution */
@@ -23,15 +23,15 @@ export interface StatesDependencies {
 }
 
 /** A running execution. */
-export interface StateLine {
-  execution: Execution
+export interface StateLogLine {
+  execution: StoredExecution
   signal: AbortSignal
 }
 
 // longest delay of a JavaScript timer
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export const systemTime: Time = {
+export const systemStatesClock: StatesClock = {
   now: Date.now,
   until: async (moment, signal) => {
     for (;;) {
@@ -44,9 +44,9 @@ export const systemTime: Time = {
 }
 
 /** Writes an event to the history of an execution. @returns its number */
-export const record = (
+export const recordStateLine = (
   { store, time }: Pick<StatesDependencies, 'store' | 'time'>,
   arn: string,
   type: string,
-  details: HistoryEvent['details'],
+  details: ExecutionHistoryEvent['details'],
 ): number => store.record(arn, { at: time.now(), type, details })

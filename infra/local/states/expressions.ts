@@ -2,7 +2,7 @@ import jsonata from 'jsonata'
 import { StateFault } from './fault.ts'
 
 /** Variables of expressions, without the dollar sign. */
-export type Names = Readonly<Record<string, unknown>>
+export type ExpressionVariables = Readonly<Record<string, unknown>>
 
 const EXPRESSION = /^\{%([\s\S]*)%\}$/
 const compiled = new Map<string, jsonata.Expression>()
@@ -11,17 +11,20 @@ const compiled = new Map<string, jsonata.Expression>()
  * Evaluates a template: replaces each text of the form `{% … %}` by the value of its expression.
  * @throws StateFault `States.QueryEvaluationError`, also for an expression without a value
  */
-export async function evaluate(template: unknown, names: Names): Promise<unknown> {
-  if (Array.isArray(template)) return Promise.all(template.map(one => evaluate(one, names)))
+export async function evaluateTemplate(template: unknown, names: ExpressionVariables): Promise<unknown> {
+  if (Array.isArray(template)) return Promise.all(template.map(one => evaluateTemplate(one, names)))
   if (typeof template === 'object' && template !== null) {
-    const members = Object.entries(template).map(async ([name, one]) => [name, await evaluate(one, names)])
+    const members = Object.entries(template).map(async ([name, one]) => [
+      name,
+      await evaluateTemplate(one, names),
+    ])
     return Object.fromEntries(await Promise.all(members))
   }
   const [, expression] = typeof template === 'string' ? (EXPRESSION.exec(template) ?? []) : []
   return expression === undefined ? template : resultOf(expression, names)
 }
 
-async function resultOf(expression: string, names: Names): Promise<unknown> {
+async function resultOf(expression: string, names: ExpressionVariables): Promise<unknown> {
   const program = compiled.get(expression) ?? jsonata(expression)
   compiled.set(expression, program)
   const value = await program.evaluate(undefined, names).catch((error: unknown) => {
@@ -54,8 +57,9 @@ const UNSUPPORTED: readonly (readonly [pattern: RegExp, fault: string])[] = [
 ]
 
 /** Returns the faults of a template's expressions. Empty: none. */
-export function faultsOf(template: unknown): string[] {
-  if (typeof template === 'object' && template !== null) return Object.values(template).flatMap(faultsOf)
+export function findTemplateFaults(template: unknown): string[] {
+  if (typeof template === 'object' && template !== null)
+    return Object.values(template).flatMap(findTemplateFaults)
   if (typeof template !== 'string') return []
   const [, expression] = EXPRESSION.exec(template) ?? []
   if (expression === undefined) {

@@ -19,7 +19,7 @@ const NOT_OF_TASKS = [...TERMINAL, 'States.Timeout']
  * Reports whether a list of error names includes an error.
  * @see https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
  */
-export const standsFor = (names: readonly string[], error: string): boolean =>
+export const errorNamesMatch = (names: readonly string[], error: string): boolean =>
   names.some(
     name =>
       name === error ||
@@ -31,7 +31,7 @@ export const standsFor = (names: readonly string[], error: string): boolean =>
 const MOST_BYTES = 262_144
 
 /** Checks the size of a value. @throws StateFault */
-export function withinLimit<T>(what: string, value: T): T {
+export function requireWithinLimit<T>(what: string, value: T): T {
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '')
   if (bytes <= MOST_BYTES) return value
   throw new StateFault(

@@ -1,19 +1,19 @@
-import type { Choice, Machine, State } from './definition.ts'
-import { record, type StateLine, type StatesDependencies } from './dependencies.ts'
-import { evaluate, type Names } from './expressions.ts'
-import { StateFault, standsFor, withinLimit } from './fault.ts'
-import type { StatePlace } from './store.ts'
-import { runTask } from './task.ts'
+import type { ChoiceState, MachineDefinition, MachineState } from './definition.ts'
+import { recordStateLine, type StateLogLine, type StatesDependencies } from './dependencies.ts'
+import { type ExpressionVariables, evaluateTemplate } from './expressions.ts'
+import { errorNamesMatch, requireWithinLimit, StateFault } from './fault.ts'
+import type { ExecutionPlace } from './store.ts'
+import { runTaskState } from './task.ts'
 
 /**
  * Runs the states of an execution from its stored place, or from the first one.
  * @returns its output
  * @throws StateFault, or the signal's reason
  */
-export async function runLine(
+export async function runStateLine(
   dependencies: StatesDependencies,
-  line: StateLine,
-  machine: Machine,
+  line: StateLogLine,
+  machine: MachineDefinition,
   input: unknown,
 ): Promise<unknown> {
   const { store } = dependencies
@@ -25,32 +25,36 @@ export async function runLine(
 
 function enter(
   dependencies: StatesDependencies,
-  line: StateLine,
-  machine: Machine,
+  line: StateLogLine,
+  machine: MachineDefinition,
   state: string,
   input: unknown,
-  variables: StatePlace['variables'],
-): StatePlace {
+  variables: ExecutionPlace['variables'],
+): ExecutionPlace {
   const now = dependencies.time.now()
-  const place: StatePlace = { state, input, variables, entered: now, tried: now, retries: [] }
+  const place: ExecutionPlace = { state, input, variables, entered: now, tried: now, retries: [] }
   const type = `${machine.States[state]?.Type}StateEntered`
   const details = { stateEnteredEventDetails: { name: state, input: JSON.stringify(input) } }
-  if (record(dependencies, line.execution.arn, type, details) >= dependencies.mostEvents)
+  if (recordStateLine(dependencies, line.execution.arn, type, details) >= dependencies.mostEvents)
     throw new StateFault('States.Runtime', `the execution has reached ${dependencies.mostEvents} events`)
   return keep(dependencies, line, place)
 }
 
-function keep(dependencies: StatesDependencies, { execution }: StateLine, place: StatePlace): StatePlace {
+function keep(
+  dependencies: StatesDependencies,
+  { execution }: StateLogLine,
+  place: ExecutionPlace,
+): ExecutionPlace {
   dependencies.store.putPlace(execution.arn, place)
   return place
 }
 
 async function step(
   dependencies: StatesDependencies,
-  line: StateLine,
-  machine: Machine,
-  place: StatePlace,
-): Promise<StatePlace> {
+  line: StateLogLine,
+  machine: MachineDefinition,
+  place: ExecutionPlace,
+): Promise<ExecutionPlace> {
   const state = machine.States[place.state]
   if (!state) throw new StateFault('States.Runtime', `there is no state ${place.state}`)
   try {
@@ -74,7 +78,7 @@ async function step(
 }
 
 /** Returns the variables for expressions of a state. */
-function namesOf({ execution }: StateLine, place: StatePlace): Names {
+function namesOf({ execution }: StateLogLine, place: ExecutionPlace): ExpressionVariables {
   const context = {
     Execution: {
       Id: execution.arn,
@@ -92,7 +96,7 @@ function namesOf({ execution }: StateLine, place: StatePlace): Names {
   return { ...place.variables, states: { input: place.input, context } }
 }
 
-const withStates = (names: Names, more: object): Names => ({
+const withStates = (names: ExpressionVariables, more: object): ExpressionVariables => ({
   ...names,
   states: { ...(names['states'] as object), ...more },
 })
@@ -102,7 +106,8 @@ interface Shaping {
   Output?: unknown
 }
 
-const shapingOf = (state: State): Shaping => (state.Type === 'Task' || state.Type === 'Succeed' ? state : {})
+const shapingOf = (state: MachineState): Shaping =>
+  state.Type === 'Task' || state.Type === 'Succeed' ? state : {}
 
 interface Performed {
   /** absent: the input is passed on */
@@ -115,17 +120,17 @@ interface Performed {
 
 async function perform(
   dependencies: StatesDependencies,
-  line: StateLine,
-  state: State,
-  place: StatePlace,
-  names: Names,
+  line: StateLogLine,
+  state: MachineState,
+  place: ExecutionPlace,
+  names: ExpressionVariables,
 ): Promise<Performed> {
   // waits for the pause before a retry
   if (place.until !== undefined && state.Type !== 'Wait')
     await dependencies.time.until(place.until, line.signal)
   switch (state.Type) {
     case 'Task':
-      return { result: await runTask(dependencies, line, state, place, names), next: state.Next }
+      return { result: await runTaskState(dependencies, line, state, place, names), next: state.Next }
     case 'Choice': {
       const { Next, ...shaping } = await choose(state, names)
       return { next: Next, shaping }
@@ -141,18 +146,18 @@ async function perform(
       return { next: undefined }
     case 'Fail':
       throw new StateFault(
-        String(await evaluate(state.Error, names)),
-        String(await evaluate(state.Cause, names)),
+        String(await evaluateTemplate(state.Error, names)),
+        String(await evaluateTemplate(state.Cause, names)),
       )
   }
 }
 
-type Rule = Shaping & Pick<Choice['Choices'][number], 'Next'>
+type Rule = Shaping & Pick<ChoiceState['Choices'][number], 'Next'>
 
 /** Returns the first rule that applies, or the default. @throws StateFault */
-async function choose({ Choices, Default }: Choice, names: Names): Promise<Rule> {
+async function choose({ Choices, Default }: ChoiceState, names: ExpressionVariables): Promise<Rule> {
   for (const { Condition, Next, Assign, Output } of Choices) {
-    const applies = await evaluate(Condition, names)
+    const applies = await evaluateTemplate(Condition, names)
     if (typeof applies !== 'boolean')
       throw new StateFault(
         'States.QueryEvaluationError',
@@ -166,7 +171,7 @@ async function choose({ Choices, Default }: Choice, names: Names): Promise<Rule>
 
 interface Leaving {
   shaping: Shaping
-  names: Names
+  names: ExpressionVariables
   /** the output, unless it is shaped */
   shown: unknown
   next: string | undefined
@@ -178,20 +183,20 @@ interface Leaving {
  */
 async function leave(
   dependencies: StatesDependencies,
-  line: StateLine,
-  machine: Machine,
-  place: StatePlace,
+  line: StateLogLine,
+  machine: MachineDefinition,
+  place: ExecutionPlace,
   { shaping, names, shown, next }: Leaving,
-): Promise<StatePlace> {
+): Promise<ExecutionPlace> {
   const { arn } = line.execution
-  const output = shaping.Output === undefined ? shown : await evaluate(shaping.Output, names)
-  const assigned = (await evaluate(shaping.Assign ?? {}, names)) as Record<string, unknown>
+  const output = shaping.Output === undefined ? shown : await evaluateTemplate(shaping.Output, names)
+  const assigned = (await evaluateTemplate(shaping.Assign ?? {}, names)) as Record<string, unknown>
   const variables = { ...place.variables, ...assigned }
-  withinLimit('the output', output)
-  for (const [name, value] of Object.entries(assigned)) withinLimit(`the variable ${name}`, value)
+  requireWithinLimit('the output', output)
+  for (const [name, value] of Object.entries(assigned)) requireWithinLimit(`the variable ${name}`, value)
   const details = { stateExitedEventDetails: { name: place.state, output: JSON.stringify(output) } }
   return dependencies.store.together(() => {
-    record(dependencies, arn, `${machine.States[place.state]?.Type}StateExited`, details)
+    recordStateLine(dependencies, arn, `${machine.States[place.state]?.Type}StateExited`, details)
     forget(dependencies, line)
     if (next !== undefined) return enter(dependencies, line, machine, next, output, variables)
     return keep(dependencies, line, { ...place, result: { value: output } })
@@ -199,7 +204,7 @@ async function leave(
 }
 
 /** Deletes the task that a state waited for. */
-function forget({ store }: StatesDependencies, { execution: { arn } }: StateLine): void {
+function forget({ store }: StatesDependencies, { execution: { arn } }: StateLogLine): void {
   const { token } = store.place(arn) ?? {}
   if (token !== undefined) store.dropTask(token)
 }
@@ -207,14 +212,14 @@ function forget({ store }: StatesDependencies, { execution: { arn } }: StateLine
 /** Retries a state, or continues where a catcher leads. @throws StateFault if neither matches the error */
 async function recover(
   dependencies: StatesDependencies,
-  line: StateLine,
-  machine: Machine,
-  place: StatePlace,
-  state: State,
+  line: StateLogLine,
+  machine: MachineDefinition,
+  place: ExecutionPlace,
+  state: MachineState,
   fault: StateFault,
-): Promise<StatePlace> {
+): Promise<ExecutionPlace> {
   const { Retry = [], Catch = [] } = state.Type === 'Task' ? state : {}
-  const index = Retry.findIndex(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
+  const index = Retry.findIndex(({ ErrorEquals }) => errorNamesMatch(ErrorEquals, fault.error))
   const retrier = Retry[index]
   const tries = place.retries[index] ?? 0
   if (retrier && tries < retrier.MaxAttempts) {
@@ -237,7 +242,7 @@ async function recover(
       })
     })
   }
-  const catcher = Catch.find(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
+  const catcher = Catch.find(({ ErrorEquals }) => errorNamesMatch(ErrorEquals, fault.error))
   if (!catcher) throw fault
   const errorOutput = { Error: fault.error, Cause: fault.reason }
   return leave(dependencies, line, machine, place, {

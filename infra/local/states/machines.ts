@@ -1,17 +1,17 @@
 import { parseJson } from '../../../shared/values/json.ts'
 import { awsError } from '../provider/wire/errors.ts'
-import { type Machine, readDefinition } from './definition.ts'
-import { record, type StatesDependencies, type Time } from './dependencies.ts'
-import { StateFault, withinLimit } from './fault.ts'
-import { runLine } from './line.ts'
-import type { Execution, StateStore, WaitingTask } from './store.ts'
+import { type MachineDefinition, parseMachineDefinition } from './definition.ts'
+import { recordStateLine, type StatesClock, type StatesDependencies } from './dependencies.ts'
+import { requireWithinLimit, StateFault } from './fault.ts'
+import { runStateLine } from './line.ts'
+import type { StateStore, StoredExecution, WaitingTask } from './store.ts'
 
 /** Creates an error of the service. */
 const refusal = (code: string, message: string) => awsError(400, code, message)
 
-export interface MachinesOptions {
+export interface StateMachinesOptions {
   store: StateStore
-  time: Time
+  time: StatesClock
   /** definitions by ARN */
   definitions: ReadonlyMap<string, unknown>
   invoke: StatesDependencies['invoke']
@@ -22,16 +22,16 @@ export interface MachinesOptions {
 }
 
 /** The state machines of a host, and their executions. */
-export interface Machines {
+export interface StateMachines {
   store: StateStore
   /** ARNs */
   all: readonly string[]
   /** creation time in epoch milliseconds */
   created: number
   /** Starts an execution. The same name with the same input returns the running execution. @throws AwsError */
-  start(machine: string, name: string, input: string): Execution
+  start(machine: string, name: string, input: string): StoredExecution
   /** @throws AwsError */
-  stop(execution: string, error: string | null, cause: string | null): Execution
+  stop(execution: string, error: string | null, cause: string | null): StoredExecution
   /** Ends a waiting task. @throws AwsError if nothing waits for that token any more */
   answer(token: string, answer: NonNullable<WaitingTask['answer']>): void
   /** leaves all executions as they are, for the next start */
@@ -46,7 +46,7 @@ const executionArn = (machine: string, name: string): string =>
 
 type Begun = 'arn' | 'machine' | 'name' | 'definition' | 'input' | 'started'
 
-const begun = (given: Pick<Execution, Begun>): Execution => ({
+const begun = (given: Pick<StoredExecution, Begun>): StoredExecution => ({
   ...given,
   status: 'RUNNING',
   stopped: null,
@@ -56,14 +56,14 @@ const begun = (given: Pick<Execution, Begun>): Execution => ({
 })
 
 /** Starts the machines and resumes unfinished executions. @throws Error if a definition is not supported */
-export function startMachines(options: MachinesOptions): Machines {
+export function startStateMachines(options: StateMachinesOptions): StateMachines {
   const { store, time, definitions } = options
-  for (const definition of definitions.values()) readDefinition(definition)
+  for (const definition of definitions.values()) parseMachineDefinition(definition)
   const usual = { mostEvents: 25_000, onFailure: () => undefined }
   const dependencies: StatesDependencies = { ...usual, ...options, waiting: new Map() }
   const running = new Map<string, { halt: (why: Halt) => void; ended: Promise<void> }>()
 
-  function run(execution: Execution): void {
+  function run(execution: StoredExecution): void {
     const { arn } = execution
     const controller = new AbortController()
     const halt = (why: Halt) => controller.abort(new Error(why, { cause: why }))
@@ -98,7 +98,7 @@ export function startMachines(options: MachinesOptions): Machines {
       const execution = begun({ arn, machine, name, definition: text, input, started: time.now() })
       store.together(() => {
         store.add(execution)
-        record(dependencies, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
+        recordStateLine(dependencies, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
       })
       run(execution)
       return execution
@@ -129,19 +129,21 @@ const isToken = (token: string): boolean =>
 /** Runs an execution from its stored place to its end, and stores the end. */
 async function runToEnd(
   dependencies: StatesDependencies,
-  execution: Execution,
+  execution: StoredExecution,
   signal: AbortSignal,
   halt: (why: Halt) => void,
 ): Promise<void> {
   const { arn, started } = execution
-  const machine = readDefinition(JSON.parse(execution.definition))
+  const machine = parseMachineDefinition(JSON.parse(execution.definition))
   const late = new AbortController()
   limit(dependencies, machine, started, AbortSignal.any([signal, late.signal]), halt)
   try {
     const input: unknown = JSON.parse(execution.input)
-    const output = await runLine(dependencies, { execution, signal }, machine, input)
+    const output = await runStateLine(dependencies, { execution, signal }, machine, input)
     if (!signal.aborted)
-      end(dependencies, arn, 'SUCCEEDED', { output: JSON.stringify(withinLimit('the output', output)) })
+      end(dependencies, arn, 'SUCCEEDED', {
+        output: JSON.stringify(requireWithinLimit('the output', output)),
+      })
   } catch (error) {
     const why = signal.aborted ? (signal.reason as Error).cause : undefined
     if (why === 'timed out') end(dependencies, arn, 'TIMED_OUT', {})
@@ -153,7 +155,7 @@ async function runToEnd(
 
 function limit(
   { time }: StatesDependencies,
-  { TimeoutSeconds }: Machine,
+  { TimeoutSeconds }: MachineDefinition,
   started: number,
   signal: AbortSignal,
   halt: (why: Halt) => void,
@@ -181,13 +183,13 @@ function end(
   dependencies: StatesDependencies,
   arn: string,
   status: keyof typeof ENDS,
-  how: Partial<Pick<Execution, 'output' | 'error' | 'cause'>>,
+  how: Partial<Pick<StoredExecution, 'output' | 'error' | 'cause'>>,
 ): void {
   const [type, member] = ENDS[status]
   const { store, time, onFailure } = dependencies
   const none = { output: null, error: null, cause: null }
   store.together(() => {
-    record(dependencies, arn, type, { [member]: how })
+    recordStateLine(dependencies, arn, type, { [member]: how })
     store.end(arn, { ...none, ...how, status, stopped: time.now() })
   })
   if (status !== 'SUCCEEDED') onFailure()

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
 import { parseJson } from '../../../shared/values/json.ts'
-import { type Listening, startServer } from '../os/loopback.ts'
-import { jsonAction, jsonProtocol } from '../provider/services/json-protocol.ts'
-import { service } from '../provider/services/service.ts'
+import { type ListeningServer, startLoopbackServer } from '../os/loopback.ts'
+import { createJsonAction, createJsonProtocol } from '../provider/services/json-protocol.ts'
+import { createService } from '../provider/services/service.ts'
 import { AwsError, awsError } from '../provider/wire/errors.ts'
 import type { HttpAnswer, WireRequest } from '../provider/wire/http.ts'
-import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
-import type { Machines } from './machines.ts'
-import type { Execution, HistoryEvent } from './store.ts'
+import { type AccessKeyPair, createSignedServer } from '../provider/wire/signed-server.ts'
+import type { StateMachines } from './machines.ts'
+import type { ExecutionHistoryEvent, StoredExecution } from './store.ts'
 
 /** Most bytes of an execution's input and of a task's answer. */
 const MOST_BYTES = 262_144
@@ -30,13 +30,13 @@ const paged = {
 const text = (longest: number) => v.nullish(v.pipe(v.string(), v.maxLength(longest)), null)
 
 interface Context {
-  machines: Machines
+  machines: StateMachines
 }
 
 const action = <S extends v.GenericSchema>(
   schema: S,
-  perform: (machines: Machines, input: v.InferOutput<S>) => object,
-) => jsonAction<S, Context>(schema, ({ machines, input }) => perform(machines, input))
+  perform: (machines: StateMachines, input: v.InferOutput<S>) => object,
+) => createJsonAction<S, Context>(schema, ({ machines, input }) => perform(machines, input))
 
 const startInput = v.object({
   stateMachineArn: arn,
@@ -50,7 +50,7 @@ const historyInput = v.object({ executionArn: arn, ...paged })
  * The actions of the service.
  * @see https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
  */
-const stepFunctions = service(jsonProtocol('AWSStepFunctions'), {
+const stepFunctions = createService(createJsonProtocol('AWSStepFunctions'), {
   StartExecution: action(startInput, (machines, { stateMachineArn, name, input }) => {
     const { arn, started } = machines.start(stateMachineArn, name, input)
     return { executionArn: arn, startDate: started / 1000 }
@@ -101,7 +101,7 @@ const stepFunctions = service(jsonProtocol('AWSStepFunctions'), {
   ),
 })
 
-function found({ store }: Machines, executionArn: string): Execution {
+function found({ store }: StateMachines, executionArn: string): StoredExecution {
   const execution = store.find(executionArn)
   if (!execution) throw awsError(400, 'ExecutionDoesNotExist', `there is no execution ${executionArn}`)
   return execution
@@ -117,7 +117,7 @@ function pageOf<T>(all: readonly T[], { maxResults, nextToken }: { maxResults: n
 const further = (there: number, after: number, limit: number): { nextToken?: string } =>
   there > limit ? { nextToken: String(after + limit) } : {}
 
-const summary = ({ arn, machine, name, status, started, stopped }: Execution) =>
+const summary = ({ arn, machine, name, status, started, stopped }: StoredExecution) =>
   defined({
     executionArn: arn,
     stateMachineArn: machine,
@@ -127,13 +127,13 @@ const summary = ({ arn, machine, name, status, started, stopped }: Execution) =>
     stopDate: stopped === null ? undefined : stopped / 1000,
   })
 
-const described = (execution: Execution) => {
+const described = (execution: StoredExecution) => {
   const { input, output, error, cause } = execution
   const known = Object.entries({ input, output, error, cause }).filter(([, value]) => value !== null)
   return { ...summary(execution), ...Object.fromEntries(known) }
 }
 
-const eventOf = ({ id, at, type, details }: HistoryEvent) => ({
+const eventOf = ({ id, at, type, details }: ExecutionHistoryEvent) => ({
   id,
   previousEventId: id - 1,
   timestamp: at / 1000,
@@ -145,10 +145,13 @@ const eventOf = ({ id, at, type, details }: HistoryEvent) => ({
  * Starts the Step Functions API (JSON 1.0) on loopback.
  * @param keys access keys of allowed callers
  */
-export const startStatesService = (machines: Machines, keys: readonly AccessKeyPair[]): Promise<Listening> =>
-  startServer(signedServer(keys, async request => serve(machines, request)))
+export const startStatesService = (
+  machines: StateMachines,
+  keys: readonly AccessKeyPair[],
+): Promise<ListeningServer> =>
+  startLoopbackServer(createSignedServer(keys, async request => serve(machines, request)))
 
-function serve(machines: Machines, request: WireRequest): HttpAnswer {
+function serve(machines: StateMachines, request: WireRequest): HttpAnswer {
   try {
     return stepFunctions.perform(request, stepFunctions.actionOf(request), { machines }, '')
   } catch (error) {

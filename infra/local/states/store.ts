@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 /** One run of a state machine. Times are epoch milliseconds. */
-export interface Execution {
+export interface StoredExecution {
   arn: string
   machine: string
   name: string
@@ -19,7 +19,7 @@ export interface Execution {
 }
 
 /** The progress of an execution. It is stored whenever a state is entered, and a restarted host resumes there. */
-export interface StatePlace {
+export interface ExecutionPlace {
   /** name of the state; after the end, the last one */
   state: string
   input: unknown
@@ -44,7 +44,7 @@ export interface WaitingTask {
   answer?: { kind: 'succeeded'; output: unknown } | { kind: 'failed'; error: string; cause: string }
 }
 
-export interface HistoryEvent {
+export interface ExecutionHistoryEvent {
   id: number
   at: number
   type: string
@@ -54,19 +54,19 @@ export interface HistoryEvent {
 
 /** Stores what must survive this process: executions, their progress and their history. */
 export interface StateStore {
-  add(execution: Execution): void
-  find(arn: string): Execution | undefined
+  add(execution: StoredExecution): void
+  find(arn: string): StoredExecution | undefined
   /** newest first */
-  list(machine: string, status: string, page: { after: number; limit: number }): Execution[]
-  running(): Execution[]
-  end(arn: string, end: Pick<Execution, 'status' | 'stopped' | 'output' | 'error' | 'cause'>): void
-  place(execution: string): StatePlace | undefined
-  putPlace(execution: string, place: StatePlace): void
+  list(machine: string, status: string, page: { after: number; limit: number }): StoredExecution[]
+  running(): StoredExecution[]
+  end(arn: string, end: Pick<StoredExecution, 'status' | 'stopped' | 'output' | 'error' | 'cause'>): void
+  place(execution: string): ExecutionPlace | undefined
+  putPlace(execution: string, place: ExecutionPlace): void
   task(token: string): WaitingTask | undefined
   putTask(token: string, task: WaitingTask): void
   dropTask(token: string): void
-  record(execution: string, event: Omit<HistoryEvent, 'id'>): number
-  history(execution: string): HistoryEvent[]
+  record(execution: string, event: Omit<ExecutionHistoryEvent, 'id'>): number
+  history(execution: string): ExecutionHistoryEvent[]
   /** writes all or nothing, even if this process is killed */
   together<T>(writes: () => T): T
   close(): void
@@ -115,8 +115,8 @@ function openDatabase(file: string) {
 /** Opens the store. @param file database file; `:memory:` stores nothing */
 export function openStateStore(file: string): StateStore {
   const { sql, rows, run, together, close } = openDatabase(file)
-  const find = (arn: string) => rows<Execution>('SELECT data FROM executions WHERE arn = ?', arn)[0]
-  const put = (one: Execution) =>
+  const find = (arn: string) => rows<StoredExecution>('SELECT data FROM executions WHERE arn = ?', arn)[0]
+  const put = (one: StoredExecution) =>
     run(
       'INSERT INTO executions VALUES (?, ?, ?, ?) ON CONFLICT (arn) DO UPDATE SET status = excluded.status, data = excluded.data',
       one.arn,
@@ -143,7 +143,8 @@ export function openStateStore(file: string): StateStore {
         run('DELETE FROM current_places WHERE execution = ?', arn)
         run('DELETE FROM tasks WHERE execution = ?', arn)
       }),
-    place: execution => rows<StatePlace>('SELECT data FROM current_places WHERE execution = ?', execution)[0],
+    place: execution =>
+      rows<ExecutionPlace>('SELECT data FROM current_places WHERE execution = ?', execution)[0],
     putPlace: (execution, place) =>
       run('INSERT OR REPLACE INTO current_places VALUES (?, ?)', execution, JSON.stringify(place)),
     task: token => rows<WaitingTask>('SELECT data FROM tasks WHERE token = ?', token)[0],

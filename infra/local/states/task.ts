@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Task } from './definition.ts'
-import { record, type StateLine, type StatesDependencies } from './dependencies.ts'
-import { evaluate, type Names } from './expressions.ts'
-import { StateFault, withinLimit } from './fault.ts'
-import type { StatePlace } from './store.ts'
+import type { TaskState } from './definition.ts'
+import { recordStateLine, type StateLogLine, type StatesDependencies } from './dependencies.ts'
+import { type ExpressionVariables, evaluateTemplate } from './expressions.ts'
+import { requireWithinLimit, StateFault } from './fault.ts'
+import type { ExecutionPlace } from './store.ts'
 
 /** A failed function: the name and message of its error. */
 export class FunctionFault extends Error {
@@ -18,12 +18,12 @@ export class FunctionFault extends Error {
 type Limits = readonly (readonly [moment: number, error: string])[]
 
 /** Invokes a function. With a callback token, the result is what answers the token. */
-export async function runTask(
+export async function runTaskState(
   dependencies: StatesDependencies,
-  line: StateLine,
-  task: Task,
-  place: StatePlace,
-  names: Names,
+  line: StateLogLine,
+  task: TaskState,
+  place: ExecutionPlace,
+  names: ExpressionVariables,
 ): Promise<unknown> {
   const limits: Limits =
     task.TimeoutSeconds === undefined ? [] : [[place.tried + 1000 * task.TimeoutSeconds, 'States.Timeout']]
@@ -32,14 +32,17 @@ export async function runTask(
   const { arn } = line.execution
   try {
     const work = resource === 'invoke' ? invoked : answered
-    const result = withinLimit('the result', await work(dependencies, line, task, place, names, limits))
+    const result = requireWithinLimit(
+      'the result',
+      await work(dependencies, line, task, place, names, limits),
+    )
     const details = { taskSucceededEventDetails: { ...about, output: JSON.stringify(result) } }
-    record(dependencies, arn, 'TaskSucceeded', details)
+    recordStateLine(dependencies, arn, 'TaskSucceeded', details)
     return result
   } catch (error) {
     if (error instanceof StateFault && !line.signal.aborted) {
       const details = { taskFailedEventDetails: { ...about, error: error.error, cause: error.reason } }
-      record(dependencies, arn, 'TaskFailed', details)
+      recordStateLine(dependencies, arn, 'TaskFailed', details)
     }
     throw error
   }
@@ -47,17 +50,20 @@ export async function runTask(
 
 type Work = (
   dependencies: StatesDependencies,
-  line: StateLine,
-  task: Task,
-  place: StatePlace,
-  names: Names,
+  line: StateLogLine,
+  task: TaskState,
+  place: ExecutionPlace,
+  names: ExpressionVariables,
   limits: Limits,
 ) => Promise<unknown>
 
 const invoked: Work = async (dependencies, line, task, _, names, limits) => {
-  const given = withinLimit('the arguments', await evaluate(task.Arguments, names)) as Task['Arguments']
+  const given = requireWithinLimit(
+    'the arguments',
+    await evaluateTemplate(task.Arguments, names),
+  ) as TaskState['Arguments']
   const parameters = JSON.stringify(given)
-  record(dependencies, line.execution.arn, 'TaskScheduled', {
+  recordStateLine(dependencies, line.execution.arn, 'TaskScheduled', {
     taskScheduledEventDetails: { resourceType: 'lambda', resource: 'invoke', region: 'local', parameters },
   })
   const call = dependencies.invoke(given.FunctionName, given.Payload).catch((error: unknown) => {
@@ -100,7 +106,7 @@ async function inTime<T>(
 }
 
 /** Creates a token that contains its execution and cannot be guessed. */
-const newToken = ({ execution }: StateLine): string =>
+const newToken = ({ execution }: StateLogLine): string =>
   Buffer.from(JSON.stringify([execution.arn, randomUUID()])).toString('base64')
 
 const answered: Work = async (dependencies, line, task, place, names, limits) => {

@@ -1,11 +1,11 @@
 import { InvocationFault } from '../lambda/environment.ts'
-import type { Lambdas } from '../lambda/lambdas.ts'
-import type { Listening } from '../os/loopback.ts'
+import type { LocalLambdas } from '../lambda/lambdas.ts'
+import type { ListeningServer } from '../os/loopback.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
-import type { Model } from '../template/assembly.ts'
-import { type Count, ofRule } from '../template/counts.ts'
-import { systemTime } from './dependencies.ts'
-import { startMachines } from './machines.ts'
+import type { AssemblyModel } from '../template/assembly.ts'
+import { type CountMetric, metricOfRule } from '../template/counts.ts'
+import { systemStatesClock } from './dependencies.ts'
+import { startStateMachines } from './machines.ts'
 import { startStatesService } from './service.ts'
 import { openStateStore } from './store.ts'
 import { FunctionFault } from './task.ts'
@@ -13,24 +13,24 @@ import { FunctionFault } from './task.ts'
 interface WorkflowOptions {
   /** access keys of allowed callers of the API */
   keys: readonly AccessKeyPair[]
-  count?: Count | undefined
+  count?: CountMetric | undefined
 }
 
 /**
  * Runs the template's state machines and their API. Executions are stored in the directory, and a start resumes
  * unfinished ones.
  */
-export async function startWorkflows(
-  { machines: models, endsRule }: Pick<Model, 'machines' | 'endsRule'>,
+export async function startLocalWorkflows(
+  { machines: models, endsRule }: Pick<AssemblyModel, 'machines' | 'endsRule'>,
   directory: string,
-  lambdas: Lambdas,
+  lambdas: LocalLambdas,
   { keys, count = () => undefined }: WorkflowOptions,
-): Promise<Listening> {
-  const machines = startMachines({
+): Promise<ListeningServer> {
+  const machines = startStateMachines({
     store: openStateStore(`${directory}/states.sqlite`),
-    time: systemTime,
+    time: systemStatesClock,
     definitions: new Map(models.map(({ arn, definition }) => [arn, definition])),
-    onFailure: () => count(ofRule(endsRule)),
+    onFailure: () => count(metricOfRule(endsRule)),
     invoke: (name, event) => lambdas.invoke(name.split(':').at(-1) ?? '', event).catch(told),
   })
   const service = await startStatesService(machines, keys)

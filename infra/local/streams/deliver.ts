@@ -1,5 +1,5 @@
 /** How records are delivered to a function. */
-export interface Delivery<R> {
+export interface StreamDelivery<R> {
   tell(records: readonly R[]): Promise<void>
   retries: number
   bisect: boolean
@@ -11,7 +11,7 @@ export interface Delivery<R> {
  * Delivers records to a function in order. After all retries a failing batch is halved; a single failing record is
  * dropped, so that the others are delivered.
  */
-export async function deliver<R>(records: readonly R[], how: Delivery<R>): Promise<void> {
+export async function deliverStreamRecords<R>(records: readonly R[], how: StreamDelivery<R>): Promise<void> {
   const { tell, retries, bisect, refused } = how
   let error: unknown
   for (let tries = 0; tries <= retries; tries++) {
@@ -26,6 +26,6 @@ export async function deliver<R>(records: readonly R[], how: Delivery<R>): Promi
   }
   if (!bisect || records.length === 1) return refused(records, error)
   const middle = Math.ceil(records.length / 2)
-  await deliver(records.slice(0, middle), how)
-  await deliver(records.slice(middle), how)
+  await deliverStreamRecords(records.slice(0, middle), how)
+  await deliverStreamRecords(records.slice(middle), how)
 }

@@ -3,11 +3,11 @@
  * allowed values or prefixes. Other rules throw, because ignoring them would hide a difference to AWS.
  * @see https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
  */
-export function fits(pattern: unknown, event: unknown): boolean {
+export function matchesEventPattern(pattern: unknown, event: unknown): boolean {
   if (Array.isArray(pattern)) return pattern.some(rule => allows(rule, event))
   if (typeof pattern !== 'object' || pattern === null)
     throw new Error('a pattern is made of objects and lists')
-  return Object.entries(pattern).every(([name, inner]) => fits(inner, memberOf(event, name)))
+  return Object.entries(pattern).every(([name, inner]) => matchesEventPattern(inner, memberOf(event, name)))
 }
 
 const memberOf = (value: unknown, name: string): unknown =>

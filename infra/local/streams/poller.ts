@@ -7,11 +7,11 @@ import {
   GetShardIteratorCommand,
   type _Record as StreamRecord,
 } from '@aws-sdk/client-dynamodb-streams'
-import type { Lambdas } from '../lambda/lambdas.ts'
+import type { LocalLambdas } from '../lambda/lambdas.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { StreamModel } from '../template/assembly.ts'
-import { deliver } from './deliver.ts'
-import { fits } from './pattern.ts'
+import { deliverStreamRecords } from './deliver.ts'
+import { matchesEventPattern } from './pattern.ts'
 
 interface PollerOptions {
   /** URL of the engine */
@@ -21,7 +21,7 @@ interface PollerOptions {
   streams: readonly StreamModel[]
   /** a client of the engine */
   tables: DynamoDBClient
-  lambdas: Pick<Lambdas, 'invoke' | 'logError' | 'activity'>
+  lambdas: Pick<LocalLambdas, 'invoke' | 'logError' | 'activity'>
 }
 
 /**
@@ -35,7 +35,7 @@ const STREAM_FAULT_PAUSE_MS = 1000
  * Invokes functions for new stream records. Earlier changes are handled by the functions' start. Streams of the
  * engine have one shard that never ends.
  */
-export function startStreams(options: PollerOptions): { close(): Promise<void> } {
+export function startStreamPollers(options: PollerOptions): { close(): Promise<void> } {
   const { url, region, credentials } = options
   const client = new DynamoDBStreamsClient({ endpoint: url, region, credentials, maxAttempts: 1 })
   const end = new AbortController()
@@ -67,7 +67,7 @@ async function follow(
       const command = new GetRecordsCommand({ ShardIterator: iterator, Limit: stream.batchSize })
       const { Records = [], NextShardIterator } = await client.send(command, { abortSignal: signal })
       iterator = NextShardIterator
-      await deliver(wanted(stream, Records), {
+      await deliverStreamRecords(wanted(stream, Records), {
         ...stream,
         tell: async records => {
           if (records.length > 0) await lambdas.invoke(stream.functionName, { Records: records })
@@ -116,7 +116,7 @@ async function iteratorOf(
 const wanted = ({ filters }: StreamModel, records: readonly StreamRecord[]): unknown[] =>
   records
     .map(record => plain({ ...record, eventSource: 'aws:dynamodb' }))
-    .filter(record => filters.length === 0 || filters.some(filter => fits(filter, record)))
+    .filter(record => filters.length === 0 || filters.some(filter => matchesEventPattern(filter, record)))
 
 /** Converts a value to JSON as in an event: bytes to base64, times to seconds. */
 function plain(value: unknown): unknown {

@@ -65,7 +65,7 @@ const restApi = v.strictObject({
 })
 
 /** A route to a function: a verb and a path, or `$default`. */
-export interface Route {
+export interface ApiRoute {
   key: string
   functionName: string
 }
@@ -86,7 +86,7 @@ const functionIn = (text: string): string => /:function:([\w-]+)\/invocations$/.
  * Returns the routes of an HTTP API from the properties of its resource. @throws Error that names what the host does
  * not support
  */
-export function routesIn(properties: unknown): Route[] {
+export function httpApiRoutesIn(properties: unknown): ApiRoute[] {
   const { paths, components } = readAs(httpApi, properties).Body
   const integrations = components['x-amazon-apigateway-integrations']
   return Object.entries(paths).map(([path, { 'x-amazon-apigateway-any-method': served }]) => {
@@ -98,7 +98,7 @@ export function routesIn(properties: unknown): Route[] {
 }
 
 /** Returns the routes of a REST API, whose paths are below its stage. */
-export const restRoutesIn = (properties: unknown): Route[] =>
+export const restApiRoutesIn = (properties: unknown): ApiRoute[] =>
   Object.entries(readAs(restApi, properties).Body.paths).map(
     ([path, { 'x-amazon-apigateway-any-method': served }]) => ({
       key: `ANY ${path}`,

@@ -2,11 +2,17 @@ import { readFileSync } from 'node:fs'
 import type { StreamViewType } from '@aws-sdk/client-dynamodb'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
-import { type FrontModel, frontsIn } from './fronts.ts'
-import { type ResolvedResource, type Resource, resolver, type Stacks, type Template } from './resolve.ts'
+import { type FrontModel, findFrontsIn } from './fronts.ts'
+import {
+  type CfnResource,
+  type CfnTemplate,
+  createTemplateResolver,
+  type ResolvedCfnResource,
+  type StackTemplatesByName,
+} from './resolve.ts'
 
 /** What the host runs, read from the synthesised templates. */
-export interface Model {
+export interface AssemblyModel {
   tables: TableModel[]
   functions: FunctionModel[]
   /** front for clients */
@@ -57,7 +63,7 @@ export interface FunctionModel {
 }
 
 /** Account and region that the host pretends to run in. */
-export interface HostPlace {
+export interface LocalHostPlace {
   account: string
   region: string
   /** prefix of table names, if several clusters share an engine */
@@ -103,16 +109,16 @@ const HONOURED = [
 ]
 
 /** Reads the resources of a cloud assembly, with references in their properties resolved. */
-export function resourcesIn(directory: string, place: HostPlace) {
+export function readResourcesIn(directory: string, place: LocalHostPlace) {
   const { stacks, assets } = readStacks(directory, place)
   const names = namesOf(place, stacks)
-  const resolve = resolver(stacks, names)
+  const resolve = createTemplateResolver(stacks, names)
   const all = Object.entries(stacks).flatMap(([stack, template]) =>
     Object.entries(template.Resources).map(([id, resource]) => ({ stack, id, resource })),
   )
   return {
     all,
-    ofType: (type: string): ResolvedResource[] =>
+    ofType: (type: string): ResolvedCfnResource[] =>
       all
         .filter(({ resource }) => resource.Type === type)
         .map(({ stack, id, resource }) => ({
@@ -123,7 +129,7 @@ export function resourcesIn(directory: string, place: HostPlace) {
     nameOf: names.ref,
     arnOf: (stack: string, id: string): string => names.attribute(stack, id, 'Arn'),
     /** returns the code asset of a function */
-    assetOf: ({ stack, id, properties: { Code } }: ResolvedResource): Asset => {
+    assetOf: ({ stack, id, properties: { Code } }: ResolvedCfnResource): Asset => {
       const { S3Key } = Code as { S3Key: string }
       const asset = assets.get(S3Key.replace(/\.zip$/, ''))
       if (!asset) throw new Error(`the code of ${names.ref(stack, id)} is not in the assembly`)
@@ -136,8 +142,8 @@ export function resourcesIn(directory: string, place: HostPlace) {
  * Reads a cloud assembly. An unsupported resource is an error, because ignoring it would hide a difference to AWS.
  * @param directory output directory of `app.synth()`
  */
-export function readAssembly(directory: string, place: HostPlace): Model {
-  const { all, ofType, nameOf, arnOf, assetOf } = resourcesIn(directory, place)
+export function readAssembly(directory: string, place: LocalHostPlace): AssemblyModel {
+  const { all, ofType, nameOf, arnOf, assetOf } = readResourcesIn(directory, place)
   const unknown = all.find(
     ({ resource }) => !HONOURED.includes(resource.Type) && !IGNORED.includes(resource.Type),
   )
@@ -153,7 +159,7 @@ export function readAssembly(directory: string, place: HostPlace): Model {
     functions: ofType('AWS::Lambda::Function').map(one =>
       functionOf(one, nameOf(one.stack, one.id), assetOf(one)),
     ),
-    ...frontsIn({ ofType, nameOf }),
+    ...findFrontsIn({ ofType, nameOf }),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
     streams,
     machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
@@ -169,17 +175,17 @@ export function readAssembly(directory: string, place: HostPlace): Model {
 
 function readStacks(
   directory: string,
-  { bundles }: Pick<HostPlace, 'bundles'>,
-): { stacks: Stacks; assets: ReadonlyMap<string, Asset> } {
+  { bundles }: Pick<LocalHostPlace, 'bundles'>,
+): { stacks: StackTemplatesByName; assets: ReadonlyMap<string, Asset> } {
   const read = (file: string): unknown => JSON.parse(readFileSync(`${directory}/${file}`, 'utf8'))
   const manifest = read('manifest.json') as {
     artifacts: Record<string, { type: string; properties?: { templateFile?: string; file?: string } }>
   }
-  const stacks: Record<string, Template> = {}
+  const stacks: Record<string, CfnTemplate> = {}
   const assets = new Map<string, Asset>()
   for (const [name, { type, properties }] of Object.entries(manifest.artifacts)) {
     if (type === 'aws:cloudformation:stack' && properties?.templateFile)
-      stacks[name] = read(properties.templateFile) as Template
+      stacks[name] = read(properties.templateFile) as CfnTemplate
     if (type !== 'cdk:asset-manifest' || !properties?.file) continue
     const { files } = read(properties.file) as {
       files: Record<string, { displayName: string; source: { path: string } }>
@@ -202,8 +208,8 @@ interface Asset {
 /** Attributes that are dimensions of metrics. */
 const NAMES = ['LoadBalancerFullName', 'QueueName']
 
-function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stacks) {
-  const resource = (stack: string, id: string): Resource | undefined => stacks[stack]?.Resources[id]
+function namesOf({ account, region, tablePrefix = '' }: LocalHostPlace, stacks: StackTemplatesByName) {
+  const resource = (stack: string, id: string): CfnResource | undefined => stacks[stack]?.Resources[id]
   const ref = (stack: string, id: string): string => {
     const { FunctionName, StateMachineName, StageName } = resource(stack, id)?.Properties ?? {}
     const given = FunctionName ?? StateMachineName ?? StageName
@@ -236,7 +242,7 @@ function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stack
 const functionNameIn = (arn: unknown): string => String(arn).split(':').at(-1) ?? ''
 
 function tableOf(
-  { properties }: ResolvedResource,
+  { properties }: ResolvedCfnResource,
   name: string,
   streams: readonly StreamModel[],
 ): TableModel {
@@ -253,7 +259,7 @@ function tableOf(
   })
 }
 
-function functionOf({ properties }: ResolvedResource, name: string, asset: Asset): FunctionModel {
+function functionOf({ properties }: ResolvedCfnResource, name: string, asset: Asset): FunctionModel {
   const { Variables = {} } = (properties['Environment'] ?? {}) as { Variables?: Record<string, string> }
   const { TargetArn } = (properties['DeadLetterConfig'] ?? {}) as { TargetArn?: string }
   return defined({
@@ -281,7 +287,7 @@ const mapping = v.strictObject({
   FilterCriteria: v.optional(v.strictObject({ Filters: v.array(v.strictObject({ Pattern: v.string() })) })),
 })
 
-function streamOf({ properties }: ResolvedResource): StreamModel {
+function streamOf({ properties }: ResolvedCfnResource): StreamModel {
   const read = v.safeParse(mapping, properties)
   if (!read.success) {
     const [fault] = read.issues
@@ -303,7 +309,7 @@ function streamOf({ properties }: ResolvedResource): StreamModel {
 
 const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
 
-function scheduleOf({ id, properties }: ResolvedResource): Model['schedules'] {
+function scheduleOf({ id, properties }: ResolvedCfnResource): AssemblyModel['schedules'] {
   // on AWS an alarm counts failed executions; here too, the round of every minute resumes operations
   if (properties['EventPattern'] !== undefined) return []
   const expression = String(properties['ScheduleExpression'])

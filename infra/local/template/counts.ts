@@ -8,27 +8,27 @@ export interface MetricPoint {
 }
 
 /** Receives each data point. */
-export type Count = (point: MetricPoint) => void
+export type CountMetric = (point: MetricPoint) => void
 
-export const ofFunction = (
+export const metricsOfFunction = (
   metric: 'Invocations' | 'Errors' | 'Throttles' | 'DeadLetterErrors',
   FunctionName: string,
 ): MetricPoint => ({ namespace: 'AWS/Lambda', metric, dimensions: { FunctionName } })
 
-export const ofQueue = (QueueName: string): MetricPoint => ({
+export const metricOfQueue = (QueueName: string): MetricPoint => ({
   namespace: 'AWS/SQS',
   metric: 'ApproximateNumberOfMessagesVisible',
   dimensions: { QueueName },
 })
 
-export const ofRule = (RuleName: string): MetricPoint => ({
+export const metricOfRule = (RuleName: string): MetricPoint => ({
   namespace: 'AWS/Events',
   metric: 'Invocations',
   dimensions: { RuleName },
 })
 
 /** Creates the data point of a 5xx answer. @param by whether the function or the front itself answered */
-export function ofFront({ id, ...front }: FrontModel, by: 'function' | 'front'): MetricPoint {
+export function metricOfFront({ id, ...front }: FrontModel, by: 'function' | 'front'): MetricPoint {
   if (front.kind === 'alb')
     return {
       namespace: 'AWS/ApplicationELB',

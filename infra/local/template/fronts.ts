@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { linkPath } from '../../../shared/link/routes.ts'
-import { type Route, restRoutesIn, routesIn } from './api-definitions.ts'
-import type { ResolvedResource } from './resolve.ts'
+import { type ApiRoute, httpApiRoutesIn, restApiRoutesIn } from './api-definitions.ts'
+import type { ResolvedCfnResource } from './resolve.ts'
 
 /** A load balancer rule: expressions for whole paths. */
 interface Rule {
@@ -14,26 +14,26 @@ export type FrontModel = {
   /** its id in metrics */
   id: string
 } & (
-  | { kind: 'httpApi'; routes: Route[] }
+  | { kind: 'httpApi'; routes: ApiRoute[] }
   /** paths are below the stage */
-  | { kind: 'restApi'; stage: string; routes: Route[] }
+  | { kind: 'restApi'; stage: string; routes: ApiRoute[] }
   /** rules in order, and the function for everything else */
   | { kind: 'alb'; rules: Rule[]; otherwise: string }
 )
 
 /** The resources of the templates. */
 interface Resources {
-  ofType(type: string): ResolvedResource[]
+  ofType(type: string): ResolvedCfnResource[]
   nameOf(stack: string, id: string): string
 }
 
 /** Returns the front for clients and, if separate, the one for other clusters. */
-export function frontsIn(resources: Resources): { clients: FrontModel; link?: FrontModel } {
+export function findFrontsIn(resources: Resources): { clients: FrontModel; link?: FrontModel } {
   const apis = resources.ofType('AWS::ApiGatewayV2::Api').map(
     ({ stack, id, properties }): FrontModel => ({
       id: resources.nameOf(stack, id),
       kind: 'httpApi',
-      routes: routesIn(properties),
+      routes: httpApiRoutesIn(properties),
     }),
   )
   const clients = restApi(resources) ?? balancer(resources) ?? apis.find(isForClients)
@@ -53,7 +53,7 @@ function restApi({ ofType }: Resources): FrontModel | undefined {
     id: String(api.properties['Name']),
     kind: 'restApi',
     stage: String(stage.properties['StageName']),
-    routes: restRoutesIn(api.properties),
+    routes: restApiRoutesIn(api.properties),
   }
 }
 

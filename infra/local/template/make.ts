@@ -1,15 +1,15 @@
 // Bundles or synthesises in a separate process, because the CDK and the bundler would keep memory in a serving host.
 // `functions <directory>` bundles; `templates <directory> <bundles> <settings>` synthesises.
-import { createApp, unvalidated } from '../../app.ts'
-import { buildFunctions } from '../../build/functions.ts'
+import { createCdkApp, unvalidatedAppProps } from '../../app.ts'
+import { buildFunctionBundles } from '../../build/functions.ts'
 import { readSettings } from '../../settings.ts'
 import { defineStacks } from '../../stacks/cluster.ts'
 
 const [what, directory = '', bundles = '', settings = '{}'] = process.argv.slice(2)
 
-if (what === 'functions') await buildFunctions(directory)
+if (what === 'functions') await buildFunctionBundles(directory)
 else {
-  const app = createApp(directory, unvalidated)
+  const app = createCdkApp(directory, unvalidatedAppProps)
   const given = JSON.parse(settings) as Record<string, unknown>
   defineStacks(app, { settings: readSettings(given), bundles })
   app.synth()

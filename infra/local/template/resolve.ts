@@ -1,23 +1,23 @@
 /** A CloudFormation template, as far as the host reads it. */
-export interface Template {
-  Resources: Record<string, Resource>
+export interface CfnTemplate {
+  Resources: Record<string, CfnResource>
   Outputs?: Record<string, { Value: unknown; Export?: { Name: string } }>
 }
 
-export interface Resource {
+export interface CfnResource {
   Type: string
   Properties?: Record<string, unknown>
 }
 
 /** A resource of a stack with resolved properties. */
-export interface ResolvedResource {
+export interface ResolvedCfnResource {
   stack: string
   id: string
   properties: Record<string, unknown>
 }
 
 /** Values of references on this host. */
-export interface Naming {
+export interface ResourceNaming {
   /** values of `AWS::Region` and other pseudo parameters */
   pseudo: Readonly<Record<string, string>>
   /** value of `Ref` for a resource */
@@ -27,13 +27,13 @@ export interface Naming {
 }
 
 /** Stacks by name. */
-export type Stacks = Readonly<Record<string, Template>>
+export type StackTemplatesByName = Readonly<Record<string, CfnTemplate>>
 
 /**
  * Creates a resolver of intrinsic functions.
  * @throws Error that names a function which this host does not know
  */
-export function resolver(stacks: Stacks, naming: Naming) {
+export function createTemplateResolver(stacks: StackTemplatesByName, naming: ResourceNaming) {
   const resolve = (stack: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(item => resolve(stack, item))
     if (typeof value !== 'object' || value === null) return value

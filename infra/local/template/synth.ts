@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { root } from '../../checkout.ts'
-import { upToDate } from './up-to-date.ts'
+import { checkoutRoot } from '../../checkout.ts'
+import { updateBuildIfOutdated } from './up-to-date.ts'
 
 /** Settings that differ from a deployment's defaults. */
 export interface LocalSettings {
@@ -63,18 +63,18 @@ function sources(): { code: string; templates: string } {
 }
 
 const filesIn = (folder: string): string[] =>
-  readdirSync(`${root}${folder}`, { recursive: true, withFileTypes: true })
+  readdirSync(`${checkoutRoot}${folder}`, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
-    .map(entry => `${entry.parentPath}/${entry.name}`.slice(root.length))
+    .map(entry => `${entry.parentPath}/${entry.name}`.slice(checkoutRoot.length))
 
 function fingerprint(files: readonly string[]): string {
   const hash = createHash('sha256').update(process.version)
-  for (const file of [...files].sort()) hash.update(file).update(readFileSync(root + file))
+  for (const file of [...files].sort()) hash.update(file).update(readFileSync(checkoutRoot + file))
   return hash.digest('hex')
 }
 
 const make = async (...order: string[]): Promise<void> => {
-  await promisify(execFile)(process.execPath, [`${root}infra/local/template/make.ts`, ...order])
+  await promisify(execFile)(process.execPath, [`${checkoutRoot}infra/local/template/make.ts`, ...order])
 }
 
 /**
@@ -82,28 +82,32 @@ const make = async (...order: string[]): Promise<void> => {
  * content of each.
  * @returns the directory of their folders
  */
-export const bundlesOfSources = (wanted = sources().code): Promise<string> =>
-  upToDate(`${root}.build/local-functions`, wanted, directory => make('functions', directory))
+export const buildBundlesOfSources = (wanted = sources().code): Promise<string> =>
+  updateBuildIfOutdated(`${checkoutRoot}.build/local-functions`, wanted, directory =>
+    make('functions', directory),
+  )
 
 /** Creates folders without code in place of bundles, because templates do not depend on the code. */
-export function makeNoBundles(directory: string): void {
-  for (const name of readdirSync(`${root}functions`)) {
+export function makeEmptyBundles(directory: string): void {
+  for (const name of readdirSync(`${checkoutRoot}functions`)) {
     mkdirSync(`${directory}/${name}`, { recursive: true })
     writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
   }
 }
 
 const noBundles = (wanted: string): Promise<string> =>
-  upToDate(`${root}.build/no-functions`, wanted, async directory => makeNoBundles(directory))
+  updateBuildIfOutdated(`${checkoutRoot}.build/no-functions`, wanted, async directory =>
+    makeEmptyBundles(directory),
+  )
 
 /**
  * Synthesises the stacks with empty bundles, unless an assembly of the same sources exists.
  * @returns the directory of the assembly
  */
-export async function synthesise(local: LocalSettings, from = sources()): Promise<string> {
+export async function synthesiseTemplates(local: LocalSettings, from = sources()): Promise<string> {
   const settings = JSON.stringify(settingsOf(local))
-  const place = `${root}.build/local-${digest(settings).slice(0, 8)}`
-  return upToDate(place, from.templates, async directory =>
+  const place = `${checkoutRoot}.build/local-${digest(settings).slice(0, 8)}`
+  return updateBuildIfOutdated(place, from.templates, async directory =>
     make('templates', directory, await noBundles(from.code), settings),
   )
 }
@@ -113,6 +117,9 @@ export async function synthesiseAndBundle(
   local: LocalSettings,
 ): Promise<{ assembly: string; bundles: string }> {
   const from = sources()
-  const [assembly, bundles] = await Promise.all([synthesise(local, from), bundlesOfSources(from.code)])
+  const [assembly, bundles] = await Promise.all([
+    synthesiseTemplates(local, from),
+    buildBundlesOfSources(from.code),
+  ])
   return { assembly, bundles }
 }

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
  * whole, so concurrent or interrupted runs leave one complete directory.
  * @param from text that identifies the sources
  */
-export async function upToDate(
+export async function updateBuildIfOutdated(
   directory: string,
   from: string,
   make: (directory: string) => Promise<void>,

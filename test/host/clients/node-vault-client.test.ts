@@ -1,6 +1,6 @@
 import VaultClient from 'node-vault-client'
 import { afterAll, describe, expect, test } from 'vitest'
-import { HOME } from '../../../infra/local/provider/home.ts'
+import { HOME_ACCOUNT } from '../../../infra/local/provider/home.ts'
 import { aws, cluster, done, fresh } from '../../support/service/cluster.ts'
 
 // A third-party client. It signs with its own library, names the server in a signed header, signs
@@ -12,8 +12,8 @@ afterAll(() => VaultClient.clear())
 describe('node-vault-client', () => {
   test('logs in with iam, reads, lists and renews', async () => {
     const mount = fresh('timed-')
-    const user = await aws.putUser({ account: HOME.account, name: 'timed-worker' })
-    const key = await aws.createAccessKey({ account: HOME.account, user: 'timed-worker' })
+    const user = await aws.putUser({ account: HOME_ACCOUNT.account, name: 'timed-worker' })
+    const key = await aws.createAccessKey({ account: HOME_ACCOUNT.account, user: 'timed-worker' })
     await done('POST', `/sys/auth/${mount}`, { type: 'aws' })
     await done('POST', `/auth/${mount}/config/client`, { iam_server_id_header_value: SERVER })
     await done('POST', '/sys/policies/acl/timed-reader', {

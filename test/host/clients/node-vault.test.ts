@@ -1,7 +1,7 @@
 import nodeVault from 'node-vault'
 import { describe, expect, test } from 'vitest'
 import { signLogin } from '../../../infra/command/login/signed-login.ts'
-import { HOME } from '../../../infra/local/provider/home.ts'
+import { HOME_ACCOUNT } from '../../../infra/local/provider/home.ts'
 import { aws, cluster } from '../../support/service/cluster.ts'
 
 // A third-party client works unmodified against the running host: it administers, logs in at the mount path
@@ -23,7 +23,7 @@ describe('node-vault', () => {
     expect(await admin.getPolicy({ name: 'reader' })).toMatchObject({
       rules: expect.stringContaining('auth/aws/role*'),
     })
-    const role = await aws.putRole({ account: HOME.account, name: 'worker' })
+    const role = await aws.putRole({ account: HOME_ACCOUNT.account, name: 'worker' })
     await admin.write('auth/aws/role/worker', {
       auth_type: 'iam',
       bound_iam_principal_arn: role.arn,
@@ -33,7 +33,7 @@ describe('node-vault', () => {
   })
 
   test('logs in with iam at its default path, then reads, lists, looks up and renews', async () => {
-    const session = await aws.session({ account: HOME.account, role: 'worker', session: 'job-1' })
+    const session = await aws.session({ account: HOME_ACCOUNT.account, role: 'worker', session: 'job-1' })
     const workload = client()
     const login = await workload.awsIamLogin({ role: 'worker', ...signLogin(session) })
     expect(login.auth).toMatchObject({
@@ -61,7 +61,7 @@ describe('node-vault', () => {
 
   test('logs in with ec2, and again with the nonce', async () => {
     const admin = client(cluster.root_token)
-    const instance = await aws.putInstance({ ...HOME })
+    const instance = await aws.putInstance({ ...HOME_ACCOUNT })
     const { rsa2048 } = await aws.documents(instance)
     const { rsa2048: certificate } = await aws.authority()
     await admin.write('auth/aws/config/certificate/local', {
@@ -69,7 +69,7 @@ describe('node-vault', () => {
     })
     await admin.write('auth/aws/role/fleet', {
       auth_type: 'ec2',
-      bound_account_id: HOME.account,
+      bound_account_id: HOME_ACCOUNT.account,
       policies: 'reader',
     })
     const proof = { role: 'fleet', pkcs7: rsa2048.replaceAll('\n', '') }

@@ -1,7 +1,10 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type CertifiedKey, createAuthority } from '../../../infra/local/provider/documents/authority.ts'
-import { tagged } from '../../../infra/local/provider/documents/der.ts'
+import {
+  type CertifiedKey,
+  createDocumentAuthority,
+} from '../../../infra/local/provider/documents/authority.ts'
+import { derTagged } from '../../../infra/local/provider/documents/der.ts'
 import { frame, signerInfo } from '../../builders/signed-data.ts'
 import { at, readBer } from '../../provider/ber.ts'
 import { errorsOf, HOME, launch, noMessage, placeOf, UNPROVEN } from '../../support/requests/logins.ts'
@@ -26,7 +29,7 @@ describe('only signatures of registered certificates are accepted: CVE-2020-1625
     const [launched, authority] = [await launch(), await aws.authority()]
     document = Buffer.from((await aws.documents(placeOf(launched))).document)
     registered = authority.rsa2048
-    foreign = (await createAuthority()).rsa2048
+    foreign = (await createDocumentAuthority()).rsa2048
   })
 
   const mountWith = async (certificate: string) => {
@@ -45,7 +48,7 @@ describe('only signatures of registered certificates are accepted: CVE-2020-1625
   const forged = (named: string, sent?: string): Buffer => {
     const { serial, issuer } = namesOf(named)
     const signer = signerInfo(document, { key: createPrivateKey(foreign.privateKey), serial, issuer })
-    return frame(document, [signer], sent ? { extras: [tagged(0, namesOf(sent).raw)] } : {})
+    return frame(document, [signer], sent ? { extras: [derTagged(0, namesOf(sent).raw)] } : {})
   }
 
   const forgeries: [name: string, message: () => Buffer][] = [
@@ -68,7 +71,7 @@ describe('only signatures of registered certificates are accepted: CVE-2020-1625
     ],
     [
       'a certificate and no signer',
-      () => frame(document, [], { extras: [tagged(0, namesOf(registered).raw)] }),
+      () => frame(document, [], { extras: [derTagged(0, namesOf(registered).raw)] }),
     ],
   ]
   test.each(forgeries)('a document signed by %s is rejected', async (_name, message) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
+import { createEngineClient, createEngineTables } from '../../../infra/local/engine/engine.ts'
 import { type EngineWire, openEngineWire } from '../../support/faults/engine-wire.ts'
 import { unsigned } from '../../support/service/lean-client.ts'
 import { memoryEngine } from '../../support/tables/memory-engine.ts'
@@ -22,7 +22,9 @@ beforeAll(async () => {
   TableName = `${data.name}-${randomUUID()}`
   const { ttl: _, ...table } = data
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
-  await createTables(createEngineClient(engine, 'us-east-1', credentials), [{ ...table, name: TableName }])
+  await createEngineTables(createEngineClient(engine, 'us-east-1', credentials), [
+    { ...table, name: TableName },
+  ])
   wire = openEngineWire(engine)
 })
 afterAll(() => wire.close())

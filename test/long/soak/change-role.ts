@@ -1,13 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
 import {
-  makeFollow,
+  makeClusterFollow,
   readReportedTokens,
   waitUntilCaughtUp,
 } from '../../../infra/local/commands/drill/drill.ts'
 import { type AcknowledgedLogin, findUnknownLogins } from '../../../infra/local/commands/drill/load.ts'
-import type { Host } from '../../../infra/local/host/host.ts'
-import { askReplication, readDrStatus, waitUntil } from '../../../infra/local/pair/dr-client.ts'
+import type { LocalHost } from '../../../infra/local/host/host.ts'
+import { readDrStatus, requestReplication, waitUntilTrue } from '../../../infra/local/pair/dr-client.ts'
 import type { SoakSet } from './soak-set.ts'
 import { askTap, insist } from './weather.ts'
 
@@ -55,7 +55,11 @@ export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Ki
 }
 
 /** Returns the accessors that a cluster does not know. Asks again, because a fault may fail a lookup. */
-async function findLost(host: Host, root: string, logins: readonly AcknowledgedLogin[]): Promise<string[]> {
+async function findLost(
+  host: LocalHost,
+  root: string,
+  logins: readonly AcknowledgedLogin[],
+): Promise<string[]> {
   let left = logins
   for (let tries = 0; tries < LOOK_UP_TRIES && left.length > 0; tries++) {
     const parts = [0, 1, 2, 3].map(part => left.filter((_, index) => index % 4 === part))
@@ -67,7 +71,7 @@ async function findLost(host: Host, root: string, logins: readonly AcknowledgedL
 
 async function promoteAsPlanned({ secondary, load, token }: SoakSet) {
   const body = { dr_operation_token: token }
-  const answer = await insist(() => askReplication(secondary, 'secondary/promote', body))
+  const answer = await insist(() => requestReplication(secondary, 'secondary/promote', body))
   load.turnTo(secondary)
   // a primary that has not answered for a minute is replaced without its consent
   const isForced = answer.warnings?.some(one => one.includes('does not answer'))
@@ -86,7 +90,7 @@ async function promoteByForce(set: SoakSet) {
   load.turnTo(secondary)
   const began = Date.now()
   const body = { dr_operation_token: token, force: true }
-  await insist(() => askReplication(secondary, 'secondary/promote', body))
+  await insist(() => requestReplication(secondary, 'secondary/promote', body))
   const promotionSeconds = Math.round((Date.now() - began) / 1000)
   await setTimeout(DISASTER_MS)
   const [servedSeconds] = await Promise.all([measureServing(set.primary), recover()])
@@ -124,10 +128,10 @@ async function strike(set: SoakSet, disaster: Disaster): Promise<() => Promise<v
 }
 
 /** Returns for how many seconds a cluster still reports that it is the primary. */
-async function measureServing(host: Host): Promise<number> {
+async function measureServing(host: LocalHost): Promise<number> {
   const began = Date.now()
   let last = began
-  await waitUntil(`${host.cluster} does not stop serving`, async () => {
+  await waitUntilTrue(`${host.cluster} does not stop serving`, async () => {
     const mode = (await readDrStatus(host).catch(() => undefined))?.mode
     if (mode === 'primary') last = Date.now()
     return mode === 'secondary'
@@ -139,12 +143,13 @@ async function measureServing(host: Host): Promise<number> {
  * Has the former primary follow the new one under an unused id, because an earlier try may still succeed. Revokes the ids of
  * earlier tries, as the runbooks do: no cluster is admitted twice.
  */
-async function rejoin(set: SoakSet, from: Host, to: Host): Promise<void> {
+async function rejoin(set: SoakSet, from: LocalHost, to: LocalHost): Promise<void> {
   const status = await readDrStatus(from).catch(() => undefined)
   if (status?.connection === 'ready') return
   const { known } = await readDrStatus(to)
   for (const id of known)
-    if (id.startsWith(from.cluster)) await askReplication(to, 'primary/revoke-secondary', { id }, set.token)
+    if (id.startsWith(from.cluster))
+      await requestReplication(to, 'primary/revoke-secondary', { id }, set.token)
   set.ids += 1
-  await makeFollow(`${from.cluster}-${set.ids}`, from, to, set.token)
+  await makeClusterFollow(`${from.cluster}-${set.ids}`, from, to, set.token)
 }

@@ -1,7 +1,7 @@
 import { type AcknowledgedLogin, logInOnce } from '../../../infra/local/commands/drill/load.ts'
-import type { Host } from '../../../infra/local/host/host.ts'
+import type { LocalHost } from '../../../infra/local/host/host.ts'
 
-type LoginHost = Pick<Host, 'base_url' | 'cluster'>
+type LoginHost = Pick<LocalHost, 'base_url' | 'cluster'>
 const TICK_MS = 100
 /** While this many logins wait for an answer, further ones count as failed. */
 const MAX_WAITING = 64

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { createFailoverToken } from '../../../infra/local/commands/drill/failover-token.ts'
-import { createLoginProof, demonstrate } from '../../../infra/local/commands/start/demonstration.ts'
-import { type HostOptions, startHost } from '../../../infra/local/host/host.ts'
+import { createLoginProof, demonstrateLogins } from '../../../infra/local/commands/start/demonstration.ts'
+import { type LocalHostOptions, startLocalHost } from '../../../infra/local/host/host.ts'
 import { joinLocalPair } from '../../../infra/local/pair/pair.ts'
 import { startProvider } from '../../../infra/local/provider/provider.ts'
 import { startLinkTap } from '../../support/faults/link-tap.ts'
@@ -20,7 +20,7 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
   // west adopts the address in the request to join, so others reach it through its tap
   const through = { ...west, base_url: `${taps[1].url}/v1` }
   await insist(() => joinLocalPair({ east, west: through }, say, { address: taps[0].url }))
-  await demonstrate(east, () => ({}))
+  await demonstrateLogins(east, () => ({}))
   return {
     /** both change at a promotion or a restart */
     primary: east,
@@ -50,9 +50,9 @@ async function startSoakHosts() {
   const { url, control, controlToken, close: endProvider } = await startProvider()
   const provider = async () => ({ url, control, controlToken, close: async () => undefined })
   const running = new Map<string, TappedHost>()
-  const start = async (name: 'east' | 'west', ports: Partial<HostOptions> = {}): Promise<TappedHost> => {
+  const start = async (name: 'east' | 'west', ports: Partial<LocalHostOptions> = {}): Promise<TappedHost> => {
     let tapUrl = ''
-    const started = await startHost({
+    const started = await startLocalHost({
       cluster: `soak-${process.pid}-${name}`,
       port: 0,
       region: name === 'east' ? 'us-east-1' : 'us-west-2',

@@ -1,9 +1,9 @@
 import { cpus } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { watchHealth } from '../../../infra/local/commands/drill/health.ts'
+import { watchClusterHealth } from '../../../infra/local/commands/drill/health.ts'
 import { createLoginProof } from '../../../infra/local/commands/start/demonstration.ts'
-import { waitUntilSettled } from '../../../infra/local/pair/pair.ts'
+import { waitUntilPairSettled } from '../../../infra/local/pair/pair.ts'
 import { chanceFrom } from '../../support/set/chance.ts'
 import { changeRole } from './change-role.ts'
 import { type SoakSet, startSoakSet } from './soak-set.ts'
@@ -31,7 +31,7 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
 /** Watches that only one cluster serves, until the function that it returns is called. */
 function watchServing({ primary, secondary }: SoakSet): () => Promise<void> {
-  const watch = watchHealth([primary, secondary])
+  const watch = watchClusterHealth([primary, secondary])
   return async () => {
     const { mostAtOnce, witness } = await watch()
     expect.soft(mostAtOnce, `clusters that served at once: ${witness}`).toBeLessThanOrEqual(1)
@@ -91,7 +91,7 @@ test(`${minutes} minutes of ${rate} logins a second with faults (seed ${seed}) a
     await weather.end()
     await load.end()
   }
-  const { east } = await waitUntilSettled({ east: set.primary, west: set.secondary })
+  const { east } = await waitUntilPairSettled({ east: set.primary, west: set.secondary })
   const quarters = quartersOf(memory)
   print(`both clusters are at position ${east.position} with root ${east.root}
 logins ${JSON.stringify(load.counts)}, faults ${JSON.stringify(weather.counts)}

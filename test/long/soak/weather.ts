@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Host } from '../../../infra/local/host/host.ts'
+import type { LocalHost } from '../../../infra/local/host/host.ts'
 import type { LinkFault, LinkTap } from '../../support/faults/link-tap.ts'
 import type { StorageFault } from '../../support/faults/storage-faults.ts'
 
@@ -49,7 +49,7 @@ const LINK: readonly LinkFault[] = [
 ]
 
 /** A host with the storage tap between its functions and its engine. */
-export type TappedHost = Host & { tap_url: string }
+export type TappedHost = LocalHost & { tap_url: string }
 
 type Tapped = Pick<TappedHost, 'tap_url' | 'control_token'>
 

@@ -5,7 +5,7 @@ import { defineAttemptWorkflow } from '../../../infra/constructs/attempt-definit
 import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
 import { makeTemporaryDirectory } from '../../../infra/local/os/temporary.ts'
 import { AwsError } from '../../../infra/local/provider/wire/errors.ts'
-import { type Machines, startMachines } from '../../../infra/local/states/machines.ts'
+import { type StateMachines, startStateMachines } from '../../../infra/local/states/machines.ts'
 import { openStateStore, type StateStore } from '../../../infra/local/states/store.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
@@ -31,7 +31,7 @@ interface Order {
   token?: string
 }
 
-type Work = (order: Order, outer: Outer, machines: () => Machines) => unknown
+type Work = (order: Order, outer: Outer, machines: () => StateMachines) => unknown
 
 interface Copy {
   file: string
@@ -89,7 +89,7 @@ function host(
   const world = { now: outer }
   const orders: string[] = []
   const time = stillTime(at)
-  const machines: Machines = startMachines({
+  const machines: StateMachines = startStateMachines({
     store,
     time,
     definitions: new Map([[`${PREFIX}m`, definition]]),

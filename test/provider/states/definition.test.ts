@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { defineAttemptWorkflow } from '../../../infra/constructs/attempt-definition.ts'
 import { defineDrillWorkflow } from '../../../infra/constructs/drill-definition.ts'
 import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
-import { readDefinition } from '../../../infra/local/states/definition.ts'
+import { parseMachineDefinition } from '../../../infra/local/states/definition.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
 import { DRILL_WORKFLOW_NAME, workflowDefinitions } from '../../../shared/workers/workflows.ts'
 import { task } from './support.ts'
@@ -47,7 +47,7 @@ describe('definitions of state machines', () => {
     ['an unreadable expression', shaped('{% $states. %}'), 'cannot be read'],
     ['an expression inside a text', shaped('so {% $states.input %}'), 'must be an expression as a whole'],
   ])('%s is refused', (_, definition, fault) => {
-    expect(() => readDefinition(definition)).toThrow(fault)
+    expect(() => parseMachineDefinition(definition)).toThrow(fault)
   })
 
   test.each<[what: string, expression: string, fault: string | undefined]>([
@@ -64,7 +64,7 @@ describe('definitions of state machines', () => {
       `the function $${name} is not supported here`,
     ]),
   ])('%s is taken or refused as by AWS', (_, expression, fault) => {
-    const read = () => readDefinition(shaped({ nested: [expression] }))
+    const read = () => parseMachineDefinition(shaped({ nested: [expression] }))
     if (fault === undefined) expect(read()).toBeDefined()
     else expect(read).toThrow(fault)
   })
@@ -76,6 +76,6 @@ describe('definitions of state machines', () => {
     [DRILL_WORKFLOW_NAME, defineDrillWorkflow(arns)] as const,
     [ATTEMPT_WORKFLOW, defineAttemptWorkflow(arns)] as const,
   ])('the definition of the template for %s is accepted', (_, definition) => {
-    expect(readDefinition(JSON.parse(JSON.stringify(definition))).StartAt).toBe(definition.StartAt)
+    expect(parseMachineDefinition(JSON.parse(JSON.stringify(definition))).StartAt).toBe(definition.StartAt)
   })
 })

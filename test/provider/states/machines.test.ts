@@ -6,7 +6,7 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { startMachines } from '../../../infra/local/states/machines.ts'
+import { startStateMachines } from '../../../infra/local/states/machines.ts'
 import { openStateStore } from '../../../infra/local/states/store.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
 import { retrier, stateMachine, stillTime, task, tokenTask, until } from './support.ts'
@@ -355,7 +355,7 @@ test('an execution whose end cannot be stored stops no other, and the next start
     tries += 1
     throw new Error('database or disk is full')
   }
-  const machines = startMachines({
+  const machines = startStateMachines({
     store: { ...store, end: full },
     time: stillTime(),
     definitions: new Map([

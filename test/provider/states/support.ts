@@ -8,8 +8,8 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn'
 import { onTestFinished } from 'vitest'
-import type { Time } from '../../../infra/local/states/dependencies.ts'
-import { startMachines } from '../../../infra/local/states/machines.ts'
+import type { StatesClock } from '../../../infra/local/states/dependencies.ts'
+import { startStateMachines } from '../../../infra/local/states/machines.ts'
 import { startStatesService } from '../../../infra/local/states/service.ts'
 import { openStateStore } from '../../../infra/local/states/store.ts'
 
@@ -17,7 +17,7 @@ import { openStateStore } from '../../../infra/local/states/store.ts'
 export const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'
 
 /** Returns a time that only the test advances. */
-export function stillTime(now = Date.UTC(2026, 0, 1)): Time & { pass(seconds: number): void } {
+export function stillTime(now = Date.UTC(2026, 0, 1)): StatesClock & { pass(seconds: number): void } {
   const waiting = new Set<{ moment: number; resolve: () => void }>()
   return {
     now: () => now,
@@ -63,7 +63,7 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
   const time = stillTime()
   const definition = machineOf(states, more)
   const begin = async () => {
-    const machines = startMachines({
+    const machines = startStateMachines({
       store: openStateStore(`${directory}/states.sqlite`),
       time,
       definitions: new Map([[`${PREFIX}m`, definition]]),

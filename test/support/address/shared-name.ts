@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
-import { endServer, listen } from '../../../infra/local/os/loopback.ts'
+import { closeServer, listenOnLoopback } from '../../../infra/local/os/loopback.ts'
 
 /** A cluster behind the shared DNS name. */
 export interface Behind {
@@ -97,11 +97,11 @@ export async function startSharedName(options: SharedNameOptions): Promise<Share
       const passed: Passed[] = []
       const server = doorOf({ resolve: resolver(), dark, agent, passesClose, passed })
       doors.push(server)
-      return { url: await listen(server), passed }
+      return { url: await listenOnLoopback(server), passed }
     },
     close: async () => {
       checks.end()
-      await Promise.all(doors.map(endServer))
+      await Promise.all(doors.map(closeServer))
       agent.destroy()
     },
   }

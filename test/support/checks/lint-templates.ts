@@ -2,14 +2,14 @@
 // installed and pip cannot fetch it, this prints a note and ends with 0.
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { createUndeployedApp } from '../../../infra/docs/synthesise.ts'
 import { deployments } from './deployments.ts'
 import { findSuppressions, suppressions } from './suppressions.ts'
 
 const VERSION = '1.58.0'
-const home = `${root}.build/cfn-lint`
-const out = `${root}.build/linted`
+const home = `${checkoutRoot}.build/cfn-lint`
+const out = `${checkoutRoot}.build/linted`
 
 /** Returns the program, and installs it if needed. Undefined: it is not available. */
 function linter(): string | undefined {

@@ -2,17 +2,17 @@ import {
   type AlarmName,
   type AlarmRow,
   alarmNames,
-  type Counted,
+  type CountedByAlarm,
   rowOfAlarm,
 } from '../../../infra/watching/alarms.ts'
-import { queries, type SavedQuery } from '../../../infra/watching/queries.ts'
+import { type SavedLogQuery, savedLogQueries } from '../../../infra/watching/queries.ts'
 import { type MetricDefinition, type MetricName, metrics } from '../../../shared/watching/metrics.ts'
 
 /** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
 export const renderMonitoringTables = (): Record<string, string> => ({
   [METRICS]: tableOf(METRICS, metricRows()),
   [ALARMS]: tableOf(ALARMS, alarmRows()),
-  [QUERIES]: tableOf(QUERIES, Object.entries<SavedQuery>(queries).map(queryRow)),
+  [QUERIES]: tableOf(QUERIES, Object.entries<SavedLogQuery>(savedLogQueries).map(queryRow)),
 })
 
 const METRICS = '| metric | written by | value |'
@@ -30,7 +30,7 @@ function metricRows(): string[][] {
   return [...names].map(([{ from, meaning }, group]) => [codes(group), from, meaning])
 }
 
-const countedIn = (counts: Counted): string => {
+const countedIn = (counts: CountedByAlarm): string => {
   if (counts.kind === 'pattern') return 'log lines'
   if (counts.kind === 'own') return codes(counts.own)
   return `\`${counts.metric}\` (${counts.aws}): ${counts.whose}`
@@ -63,4 +63,4 @@ function alarmRows(): string[][] {
   return [...groups].map(([cells, names]) => [names.map(link).join(', '), cells])
 }
 
-const queryRow = ([name, { answers }]: [string, SavedQuery]): string[] => [codes([name]), answers]
+const queryRow = ([name, { answers }]: [string, SavedLogQuery]): string[] => [codes([name]), answers]

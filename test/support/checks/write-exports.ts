@@ -2,11 +2,11 @@
 // because a deployment that imports an export cannot be updated to a version without it.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { createUndeployedApp } from '../../../infra/docs/synthesise.ts'
 import { addExports, type Exports, exportedDeployments, exportsFile, listExports } from './exports.ts'
 
-const file = `${root}${exportsFile}`
+const file = `${checkoutRoot}${exportsFile}`
 let all = JSON.parse(readFileSync(file, 'utf8')) as Exports
 for (const [front, settings] of Object.entries(exportedDeployments)) {
   const folder = mkdtempSync(`${tmpdir()}/cloud-auth-exports-`)

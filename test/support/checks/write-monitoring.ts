@@ -1,9 +1,9 @@
 // Writes the tables of docs/look-up/monitoring.md from those in code: `npm run monitoring`.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { renderMonitoringTables } from './monitoring-tables.ts'
 
-const page = `${root}docs/look-up/monitoring.md`
+const page = `${checkoutRoot}docs/look-up/monitoring.md`
 let text = readFileSync(page, 'utf8')
 for (const [head, table] of Object.entries(renderMonitoringTables())) {
   const from = text.indexOf(head)

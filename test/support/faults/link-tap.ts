@@ -3,8 +3,8 @@ import { createServer as createSecureServer } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import type { TlsSecrets } from '../../../infra/local/gateway/tls.ts'
-import { endServer, listen } from '../../../infra/local/os/loopback.ts'
-import { keepNewest } from '../../../infra/local/provider/faults/kept.ts'
+import { closeServer, listenOnLoopback } from '../../../infra/local/os/loopback.ts'
+import { keepNewestElements } from '../../../infra/local/provider/faults/kept.ts'
 
 /** A network fault on calls of the link. */
 export type LinkFault = {
@@ -94,7 +94,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
     const path = incoming.url ?? ''
     const fault = cut === undefined ? nextFault() : undefined
     const kind = cut === undefined ? fault?.kind : 'cut'
-    keepNewest(calls, REMEMBERED, [kind === undefined ? { path } : { path, fault: kind }])
+    keepNewestElements(calls, REMEMBERED, [kind === undefined ? { path } : { path, fault: kind }])
     if (cut === 'there' || cut === 'both' || kind === 'drop-request') return void response.destroy()
     if (fault?.kind === 'delay') await setTimeout(fault.ms)
     if (kind === 'reorder') await outOfOrder(waiting)
@@ -111,7 +111,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
     pass(incoming, response).catch(() => response.destroy())
   }
   const server = tls ? createSecureServer(tls, listener) : createServer(listener)
-  const url = await listen(server)
+  const url = await listenOnLoopback(server)
   return {
     url: tls ? url.replace('http:', 'https:') : url,
     arrange: fault => {
@@ -128,7 +128,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
     calls: () => calls,
     close: async () => {
       agent.destroy()
-      await endServer(server)
+      await closeServer(server)
     },
   }
 }

@@ -1,15 +1,18 @@
 import type { Socket } from 'node:net'
 import type { TapUsers } from '../../../infra/local/host/host.ts'
-import { endServer, listen } from '../../../infra/local/os/loopback.ts'
-import { type Connections, newConnections } from '../../../infra/local/provider/faults/connections.ts'
+import { closeServer, listenOnLoopback } from '../../../infra/local/os/loopback.ts'
 import {
-  headerOf,
-  textAnswer,
+  createOpenConnections,
+  type OpenConnections,
+} from '../../../infra/local/provider/faults/connections.ts'
+import {
+  createTextAnswer,
+  requestHeaderOf,
   type WireOutcome,
   type WireRequest,
 } from '../../../infra/local/provider/wire/http.ts'
-import { serverOf } from '../../../infra/local/provider/wire/server.ts'
-import { refusalOfSignature } from '../../../infra/local/provider/wire/signed-server.ts'
+import { createWireServer } from '../../../infra/local/provider/wire/server.ts'
+import { findSignatureRefusal } from '../../../infra/local/provider/wire/signed-server.ts'
 import { secretsEqual } from '../../../shared/values/secret.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { createStorageTap, type StorageTap } from './storage-tap.ts'
@@ -34,38 +37,38 @@ export async function startStorageTap(
   { keys, controlToken }: TapUsers,
 ): Promise<StorageTapPort> {
   const tap = createStorageTap(engineUrl)
-  const connections = newConnections()
-  const server = serverOf(
+  const connections = createOpenConnections()
+  const server = createWireServer(
     async (request, connection) => {
       if (!request.path.startsWith('/_tap/'))
-        return refusalOfSignature(keys, request) ?? pass(tap, connections, request, connection)
-      return secretsEqual(headerOf(request, 'authorization') ?? '', `Bearer ${controlToken}`)
+        return findSignatureRefusal(keys, request) ?? pass(tap, connections, request, connection)
+      return secretsEqual(requestHeaderOf(request, 'authorization') ?? '', `Bearer ${controlToken}`)
         ? command(tap, request)
-        : textAnswer(401, 'text/plain', 'commands need the control token')
+        : createTextAnswer(401, 'text/plain', 'commands need the control token')
     },
     { largestBody: LARGEST_CALL },
   )
   return {
-    url: await listen(server),
+    url: await listenOnLoopback(server),
     tap,
     drop: connections.drop,
     close: () => {
       tap.close()
-      return endServer(server)
+      return closeServer(server)
     },
   }
 }
 
 async function pass(
   tap: StorageTap,
-  connections: Connections,
+  connections: OpenConnections,
   request: WireRequest,
   connection: Socket,
 ): Promise<WireOutcome> {
   if (!connections.lives(connection)) return 'reset'
   const answer = await tap.pass({
-    operation: headerOf(request, 'x-amz-target')?.split('.')[1] ?? '',
-    invocation: headerOf(request, 'amz-sdk-invocation-id') ?? '',
+    operation: requestHeaderOf(request, 'x-amz-target')?.split('.')[1] ?? '',
+    invocation: requestHeaderOf(request, 'amz-sdk-invocation-id') ?? '',
     input: JSON.parse(request.body.toString('utf8')) as object,
     headers: Object.fromEntries(request.headers),
     body: request.body,
@@ -81,5 +84,5 @@ function command(tap: StorageTap, { path, body }: WireRequest): WireOutcome {
   if (path === '/_tap/aws') tap.imitateConflicts((told() as { takesFor?: number }).takesFor)
   const answer = JSON.stringify({ calls: tap.calls(), held: tap.held() })
   if (path === '/_tap/mend') tap.mend()
-  return textAnswer(200, 'application/json', answer)
+  return createTextAnswer(200, 'application/json', answer)
 }

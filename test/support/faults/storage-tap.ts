@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { keepNewest } from '../../../infra/local/provider/faults/kept.ts'
+import { keepNewestElements } from '../../../infra/local/provider/faults/kept.ts'
 import { type EngineRequest, type EngineResponse, openEngineWire } from './engine-wire.ts'
 import {
   type ConflictingWrite,
@@ -140,7 +140,7 @@ async function pass(tap: State, passed: PassingCall): Promise<EngineResponse | u
   tap.seq += 1
   const conflict = taken.length > 0
   const call = { seq: tap.seq, operation, struck: fault !== undefined, scanned: 0, conflict, writes }
-  keepNewest(tap.calls, REMEMBERED, [call])
+  keepNewestElements(tap.calls, REMEMBERED, [call])
   if (conflict) return createConflictAnswer(operation, writes.length, taken)
   if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
   if (fault?.kind === 'hold') await new Promise<void>(resolve => tap.held.push(resolve))

@@ -1,4 +1,4 @@
-import { type HostPlace, resourcesIn } from '../../../infra/local/template/assembly.ts'
+import { type LocalHostPlace, readResourcesIn } from '../../../infra/local/template/assembly.ts'
 import type { Statement } from './evaluate.ts'
 
 /** The policies of the functions' roles, read from synthesised templates. */
@@ -17,8 +17,8 @@ interface Attached {
 }
 
 /** @param directory where `app.synth()` wrote */
-export function policiesIn(directory: string, place: HostPlace): Policies {
-  const { ofType, arnOf, nameOf, assetOf } = resourcesIn(directory, place)
+export function policiesIn(directory: string, place: LocalHostPlace): Policies {
+  const { ofType, arnOf, nameOf, assetOf } = readResourcesIn(directory, place)
   const folders = ofType('AWS::Lambda::Function').map(one => ({
     folder: assetOf(one).folder,
     role: String(one.properties['Role']),

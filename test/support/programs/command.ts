@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import { programs } from '../../../infra/build/command.ts'
-import { root } from '../../../infra/checkout.ts'
+import { shippedPrograms } from '../../../infra/build/command.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 
 /** The command, as it was built before the run. */
-export const commandFile = `${root}.build/${programs['cloud-auth'].file}`
+export const commandFile = `${checkoutRoot}.build/${shippedPrograms['cloud-auth'].file}`
 
 export interface CommandEnd {
   /** exit code; null: it was killed */

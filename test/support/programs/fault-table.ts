@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 
 /** A fault with its signs in docs/do/troubleshooting.md. A column is empty if the fault does not show there. */
 export interface FaultRow {
@@ -36,7 +36,7 @@ const LINKED = /^\[([^\]]+)\]\(#[a-z-]+\)$/
 /** Reads the faults of the page. @throws Error if a fault has no link to its entry */
 export const faultRows = (): FaultRow[] =>
   rowsOf(
-    readFileSync(`${root}docs/do/troubleshooting.md`, 'utf8'),
+    readFileSync(`${checkoutRoot}docs/do/troubleshooting.md`, 'utf8'),
     '| fault | alarm | field of status | text |',
   ).map(([link = '', alarm = '', status = '', text = '']) => {
     const [, fault] = LINKED.exec(link) ?? []

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { endServer, listen } from '../../../infra/local/os/loopback.ts'
+import { closeServer, listenOnLoopback } from '../../../infra/local/os/loopback.ts'
 
 /** A change of a health check. Absent members do not change. */
 interface Update {
@@ -23,5 +23,5 @@ export async function healthChecks(): Promise<{ url: string; updates: Update[]; 
     updates.push({ check, ...(Object.fromEntries(members) as Omit<Update, 'check'>) })
     return response.writeHead(200, { 'content-type': 'text/xml' }).end(answerFor(check))
   })
-  return { url: await listen(server), updates, close: () => endServer(server) }
+  return { url: await listenOnLoopback(server), updates, close: () => closeServer(server) }
 }

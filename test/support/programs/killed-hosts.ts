@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
-import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
-import type { Execution, StatePlace } from '../../../infra/local/states/store.ts'
+import type { ClusterStateFile } from '../../../infra/local/os/cluster-file.ts'
+import type { ExecutionPlace, StoredExecution } from '../../../infra/local/states/store.ts'
 import { call, type Reply } from '../service/api.ts'
 import { clusterFile, enginePid, folderOf, freshCluster, type Run, start } from './npm-start.ts'
 
@@ -10,8 +10,8 @@ const POLL_MS = 10
 
 /** An execution of a host's state machines, with its current place. */
 interface Stand {
-  execution: Execution
-  place: StatePlace | undefined
+  execution: StoredExecution
+  place: ExecutionPlace | undefined
 }
 
 /** A cluster whose host runs in its own process, which is killed and started again. */
@@ -26,7 +26,7 @@ export async function killedHost(name: string, ...ports: string[]) {
     return one
   }
   let run = await begun()
-  const file = (): ClusterFile => clusterFile(cluster)
+  const file = (): ClusterStateFile => clusterFile(cluster)
 
   /** executions of a workflow, newest first; empty while the file is being made */
   function executions(workflow: string): Stand[] {
@@ -38,8 +38,8 @@ export async function killedHost(name: string, ...ports: string[]) {
         .prepare(sql)
         .all(`%${workflow}`)
         .map(({ execution, place }) => ({
-          execution: JSON.parse(String(execution)) as Execution,
-          place: place === null ? undefined : (JSON.parse(String(place)) as StatePlace),
+          execution: JSON.parse(String(execution)) as StoredExecution,
+          place: place === null ? undefined : (JSON.parse(String(place)) as ExecutionPlace),
         }))
     } finally {
       database.close()
@@ -112,7 +112,7 @@ export async function killedAt(
   steps: readonly string[],
   act: () => Promise<unknown>,
   meanwhile: () => Promise<unknown> = async () => undefined,
-): Promise<{ executions: Execution[]; met: string[] }> {
+): Promise<{ executions: StoredExecution[]; met: string[] }> {
   const before = host.executions(workflow).length
   const own = (): Stand[] => host.executions(workflow).slice(0, -before || undefined)
   // the caller gets no answer from a killed host

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { root } from '../../../infra/checkout.ts'
-import { isWorkingOn } from '../../../infra/local/engine/process.ts'
-import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
-import { type ProviderNote, providerNote } from '../../../infra/local/provider/note.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
+import { isEngineUsingDatabase } from '../../../infra/local/engine/process.ts'
+import type { ClusterStateFile } from '../../../infra/local/os/cluster-file.ts'
+import { type ProviderNote, readProviderNote } from '../../../infra/local/provider/note.ts'
 
 /** A process of `npm start`. */
 export interface Run {
@@ -26,7 +26,9 @@ const children: ChildProcess[] = []
 const clusters: string[] = []
 
 /** The command of `npm start`: the host with its Node flags. */
-const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: { start: string } }
+const { scripts } = JSON.parse(readFileSync(`${checkoutRoot}package.json`, 'utf8')) as {
+  scripts: { start: string }
+}
 const [, ...COMMAND] = scripts.start.split(' ')
 /** The Node flags of a host. */
 export const HOST_FLAGS: readonly string[] = COMMAND.filter(one => one.startsWith('--'))
@@ -39,7 +41,7 @@ const OPEN_MASK = 'umask 000; exec "$0" "$@"'
 /** Starts the host like `start`, with further environment variables. */
 export function startIn(environment: Record<string, string>, ...options: string[]): Run {
   const child = spawn('bash', ['-c', OPEN_MASK, process.execPath, ...COMMAND, ...options], {
-    cwd: root,
+    cwd: checkoutRoot,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -70,18 +72,18 @@ export function freshCluster(name: string): string {
   return cluster
 }
 
-export const folderOf = (cluster: string): string => `${root}.local/${cluster}`
+export const folderOf = (cluster: string): string => `${checkoutRoot}.local/${cluster}`
 
 /** Reads the file in which a kept cluster describes itself. */
-export const clusterFile = (cluster: string): ClusterFile =>
-  JSON.parse(readFileSync(`${folderOf(cluster)}/cluster.json`, 'utf8')) as ClusterFile
+export const clusterFile = (cluster: string): ClusterStateFile =>
+  JSON.parse(readFileSync(`${folderOf(cluster)}/cluster.json`, 'utf8')) as ClusterStateFile
 
 /** Returns the process ID of a kept cluster's engine. */
 export const enginePid = (cluster: string): number =>
   (JSON.parse(readFileSync(`${folderOf(cluster)}/engine.json`, 'utf8')) as { pid: number }).pid
 
 /** Reads the file in which a kept cluster's imitated AWS describes itself. */
-export const awsOf = (cluster: string): ProviderNote => providerNote(folderOf(cluster)) as ProviderNote
+export const awsOf = (cluster: string): ProviderNote => readProviderNote(folderOf(cluster)) as ProviderNote
 
 /** Reports whether a process is running. An ended process that its parent has not waited for has no command line. */
 export function isRunning(pid: number): boolean {
@@ -94,7 +96,7 @@ export function isRunning(pid: number): boolean {
 
 /** Reports whether a process is a kept cluster's engine. The number of an ended process may have been reused. */
 export const isEngineOf = (cluster: string, pid: number): boolean =>
-  isWorkingOn(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
+  isEngineUsingDatabase(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
 
 /** Kills a kept cluster's engine. @returns true when it ran */
 export function killEngine(cluster: string): boolean {

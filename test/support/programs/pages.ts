@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 
 /**
  * Returns the `sh` blocks of a page in order, without their indentation.
@@ -11,7 +11,7 @@ export function blocksOf(page: string, heading?: string): string[] {
   const blocks: string[] = []
   let [under, indent] = ['', '']
   let block: string[] | undefined
-  for (const line of readFileSync(root + path, 'utf8').split('\n')) {
+  for (const line of readFileSync(checkoutRoot + path, 'utf8').split('\n')) {
     if (block) {
       if (line.trim() !== '```') block.push(line.slice(indent.length))
       else {

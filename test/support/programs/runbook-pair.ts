@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import {
+  type DrillRehearsal,
   type PrimaryAddress,
-  type Rehearsal,
-  startRehearsal,
+  startDrillRehearsal,
 } from '../../../infra/local/commands/drill/drill.ts'
-import type { Host } from '../../../infra/local/host/host.ts'
+import type { LocalHost } from '../../../infra/local/host/host.ts'
 import { makeTemporaryDirectory } from '../../../infra/local/os/temporary.ts'
 import type { ClusterPair } from '../../../infra/local/pair/pair.ts'
 import { blocksOf } from './pages.ts'
@@ -12,7 +12,7 @@ import { openShell, type Shell } from './shell.ts'
 
 /** Two clusters under load, made a DR set with the page's blocks, and the operator's shell. */
 export interface RunbookPair {
-  rehearsal: Rehearsal
+  rehearsal: DrillRehearsal
   shell: Shell
   /** the folder of the shell */
   checkout: string
@@ -30,7 +30,7 @@ export async function startRunbookPair(): Promise<RunbookPair> {
   let shell: Shell | undefined
   // the pair of a concurrent test has the same names
   const options = { port: 0, memory: true, unlisted: true, pauseMs: 500 }
-  const rehearsal = await startRehearsal(
+  const rehearsal = await startDrillRehearsal(
     options,
     () => undefined,
     async (pair, met) => {
@@ -68,7 +68,7 @@ export const promotionIn = (page: string): number =>
  */
 async function setUp(
   checkout: string,
-  { east, west }: ClusterPair<Host>,
+  { east, west }: ClusterPair<LocalHost>,
   { address, ca_file }: PrimaryAddress,
 ): Promise<Shell> {
   for (const { control: _, runtimeOf, close, ...told } of [east, west]) {

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { BLOCK_HUNG_MS } from './patience.ts'
 
 // Pages are run as a reader runs them: block after block is pasted into one bash. The programs are those of this
@@ -77,7 +77,7 @@ function programsIn(
   }
   symlinkSync(process.execPath, `${folder}/node`)
   for (const name of standIns)
-    write(name, `exec "${process.execPath}" "${root}test/support/programs/stand-ins/${name}.ts" "$@"`)
+    write(name, `exec "${process.execPath}" "${checkoutRoot}test/support/programs/stand-ins/${name}.ts" "$@"`)
   for (const [name, text] of Object.entries(programs)) {
     writeFileSync(`${folder}/${name}.mjs`, text)
     write(name, `exec "${process.execPath}" "${folder}/${name}.mjs" "$@"`)

@@ -1,4 +1,4 @@
-import { HOME as hostHome } from '../../../infra/local/provider/home.ts'
+import { HOME_ACCOUNT as hostHome } from '../../../infra/local/provider/home.ts'
 import {
   basicDate,
   callerIdentityPost,

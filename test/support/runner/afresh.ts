@@ -1,5 +1,5 @@
 import { afterAll, expect, inject } from 'vitest'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { isAlone, runnerState } from '../service/running-file.ts'
 
 /** The file that ran before in this worker; what is said of a worker outlives the modules of its tests. */
@@ -15,7 +15,8 @@ const { fileBefore } = worker
 worker.fileBefore = filepath
 if (fileBefore !== undefined && (isAlone(filepath) || isAlone(fileBefore)))
   for (const [path, module] of evaluatedModules.idToModuleMap)
-    if (path.startsWith(`${root}test/`) && !CONTRACT.test(path)) evaluatedModules.invalidateModule(module)
+    if (path.startsWith(`${checkoutRoot}test/`) && !CONTRACT.test(path))
+      evaluatedModules.invalidateModule(module)
 
 // The SDK's clients of this process call the service that was started last. Background work that outlived its file would
 // therefore start its next job there, and the next file would count that job's calls as its own.

@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 import { startEngine } from '../../../infra/local/engine/engine.ts'
 import { makeTemporaryDirectory } from '../../../infra/local/os/temporary.ts'
-import { createAuthority } from '../../../infra/local/provider/documents/authority.ts'
+import { createDocumentAuthority } from '../../../infra/local/provider/documents/authority.ts'
 import { readAssembly } from '../../../infra/local/template/assembly.ts'
-import { synthesise } from '../../../infra/local/template/synth.ts'
+import { synthesiseTemplates } from '../../../infra/local/template/synth.ts'
 import { TEST_PLACE } from '../iam/place.ts'
 import { policiesIn } from '../iam/policies.ts'
 import '../service/service.ts'
@@ -12,7 +12,7 @@ import '../service/service.ts'
 /** One engine for all services of a run. Each service has its own tables in the engine. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const directory = makeTemporaryDirectory()
-  const assembly = await synthesise({ legacySignatures: false })
+  const assembly = await synthesiseTemplates({ legacySignatures: false })
   const model = readAssembly(assembly, TEST_PLACE)
   const policies = policiesIn(assembly, TEST_PLACE)
   const engine = await startEngine({
@@ -21,7 +21,13 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     region: 'us-east-1',
     credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
   })
-  provide('ground', { engine: engine.url, model, policies, authority: await createAuthority(), directory })
+  provide('ground', {
+    engine: engine.url,
+    model,
+    policies,
+    authority: await createDocumentAuthority(),
+    directory,
+  })
   return async () => {
     await engine.close()
     rmSync(directory, { recursive: true, force: true })

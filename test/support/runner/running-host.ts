@@ -1,12 +1,12 @@
 import type { TestProject } from 'vitest/node'
-import { startHost } from '../../../infra/local/host/host.ts'
-import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
+import { startLocalHost } from '../../../infra/local/host/host.ts'
+import type { ClusterStateFile } from '../../../infra/local/os/cluster-file.ts'
 import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
 import { frontNamed } from '../service/which-front.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    cluster: ClusterFile & {
+    cluster: ClusterStateFile & {
       directory: string
       engine_url: string
       tables: { data: string; cluster: string; ceremony: string }
@@ -19,7 +19,7 @@ declare module 'vitest' {
 
 /** One host for all integration tests. Each test file makes its own mount on it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const host = await startHost({ cluster: 'test', port: 0, memory: true, front: frontNamed() })
+  const host = await startLocalHost({ cluster: 'test', port: 0, memory: true, front: frontNamed() })
   const { control: _control, adoptKeys: _adopt, runtimeOf, close, ...known } = host
   const { environment } = runtimeOf('generate-root')
   const variable = (name: string): string => environment[name] ?? ''

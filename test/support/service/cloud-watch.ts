@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { readAssembly, resourcesIn } from '../../../infra/local/template/assembly.ts'
+import { readAssembly, readResourcesIn } from '../../../infra/local/template/assembly.ts'
 import type { MetricPoint } from '../../../infra/local/template/counts.ts'
-import { type LocalFront, synthesise } from '../../../infra/local/template/synth.ts'
+import { type LocalFront, synthesiseTemplates } from '../../../infra/local/template/synth.ts'
 import { type AlarmName, type CommonAlarm, commonAlarms } from '../../../infra/watching/alarms.ts'
 import { TEST_PLACE } from '../iam/place.ts'
 import { fits } from './filter-pattern.ts'
@@ -142,8 +142,8 @@ export type CloudWatch = Awaited<ReturnType<typeof cloudWatch>>
  * epoch milliseconds.
  */
 export async function cloudWatch(front: LocalFront = 'httpApi') {
-  const directory = await synthesise({ legacySignatures: false, front })
-  const { ofType } = resourcesIn(directory, TEST_PLACE)
+  const directory = await synthesiseTemplates({ legacySignatures: false, front })
+  const { ofType } = readResourcesIn(directory, TEST_PLACE)
   const functions = new Map(readAssembly(directory, TEST_PLACE).functions.map(one => [one.folder, one.name]))
   const alarms = new Map(ofType('AWS::CloudWatch::Alarm').map(({ properties }) => alarmOf(properties)))
   const filters = ofType('AWS::Logs::MetricFilter').map(({ properties }) => v.parse(filter, properties))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { inject, type ProvidedContext } from 'vitest'
-import { remoteControl } from '../../../infra/local/provider/control.ts'
+import { createRemoteControl } from '../../../infra/local/provider/control.ts'
 import type { StorageFault } from '../faults/storage-faults.ts'
 import type { StorageCall } from '../faults/storage-tap.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
@@ -18,7 +18,7 @@ export const cluster = (service ?? inject('cluster')) as unknown as ProvidedCont
   Partial<Pick<Service, 'send' | 'web_url' | 'tap_url'>>
 
 /** The imitated AWS of the cluster. */
-export const aws = remoteControl(cluster.provider_url, cluster.control_token)
+export const aws = createRemoteControl(cluster.provider_url, cluster.control_token)
 
 /** Calls the cluster as root, or with the given token (`token: ''` sends none). */
 export const api = async (

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createFinder } from '../../../infra/local/gateway/routes.ts'
-import { unrouted } from '../../../infra/local/gateway/unrouted.ts'
-import type { Model } from '../../../infra/local/template/assembly.ts'
+import { createFunctionFinder } from '../../../infra/local/gateway/routes.ts'
+import { unroutedPathReasons } from '../../../infra/local/gateway/unrouted.ts'
+import type { AssemblyModel } from '../../../infra/local/template/assembly.ts'
 import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
 import type { CallOptions, Reply } from './api.ts'
 
@@ -53,10 +53,12 @@ function decoded(path: string): string {
  * Finds the function of a request by its name, or by its folder if it has no route. Returns an empty text if none
  * matches.
  */
-export function routing(model: Pick<Model, 'clients'>): (method: string, event: FrontEvent) => string {
-  const find = createFinder(model.clients)
+export function routing(
+  model: Pick<AssemblyModel, 'clients'>,
+): (method: string, event: FrontEvent) => string {
+  const find = createFunctionFinder(model.clients)
   return (method, { rawPath = '', requestContext }) =>
-    unrouted[`${method} ${rawPath}`] ?? find(requestContext?.http?.method ?? '', rawPath) ?? ''
+    unroutedPathReasons[`${method} ${rawPath}`] ?? find(requestContext?.http?.method ?? '', rawPath) ?? ''
 }
 
 /** Converts a function's answer to the reply that a client gets. */

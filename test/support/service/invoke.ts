@@ -1,8 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
-import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
+import type { ClusterStateFile } from '../../../infra/local/os/cluster-file.ts'
 import type { Reply } from './api.ts'
 
-type Invoked = Pick<ClusterFile, 'lambda_url' | 'access_key_id' | 'secret_access_key' | 'functions'>
+type Invoked = Pick<ClusterStateFile, 'lambda_url' | 'access_key_id' | 'secret_access_key' | 'functions'>
 
 /** Invokes a function of a running host, with the key that its cluster file names. */
 export async function invokeAt(

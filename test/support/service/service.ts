@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync } from 'node:fs'
 import type { Context } from 'aws-lambda'
-import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
-import type { Lambdas } from '../../../infra/local/lambda/lambdas.ts'
-import { createLicence, type LicenceVariables } from '../../../infra/local/lambda/licence.ts'
-import { startLambdaService } from '../../../infra/local/lambda/service.ts'
-import type { Authority } from '../../../infra/local/provider/documents/authority.ts'
-import { EXECUTION_USER, HOME } from '../../../infra/local/provider/home.ts'
+import { declaredUsesOfFunction } from '../../../infra/build/uses.ts'
+import { createEngineClient, createEngineTables } from '../../../infra/local/engine/engine.ts'
+import type { LocalLambdas } from '../../../infra/local/lambda/lambdas.ts'
+import { createLocalLicence, type LicenceVariables } from '../../../infra/local/lambda/licence.ts'
+import { startLambdaApi } from '../../../infra/local/lambda/service.ts'
+import type { DocumentAuthority } from '../../../infra/local/provider/documents/authority.ts'
+import { EXECUTION_USER, HOME_ACCOUNT } from '../../../infra/local/provider/home.ts'
 import { startProvider } from '../../../infra/local/provider/provider.ts'
 import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
-import type { Model } from '../../../infra/local/template/assembly.ts'
+import type { AssemblyModel } from '../../../infra/local/template/assembly.ts'
 import { type LambdaEnvironment, readEnvironment } from '../../../shared/adapters/aws/environment.ts'
 import { createAwsPorts } from '../../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../../shared/adapters/aws/system.ts'
@@ -87,11 +87,11 @@ type Handler = (event: never, context: Context) => Promise<unknown>
 /** The engine's address, and the values of the template. */
 export interface Ground {
   engine: string
-  model: Model
+  model: AssemblyModel
   /** the policies of functions */
   policies: Policies
   /** signs the identity documents of all services, because RSA keys take long to make */
-  authority: Authority
+  authority: DocumentAuthority
   /** removed when the run ends */
   directory: string
 }
@@ -128,16 +128,16 @@ const worker = globalThis as { backgroundWork?: Service['settled'][] }
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(ground: Ground, options: ServiceOptions = {}): Promise<Service> {
   const { engine, model, authority } = ground
-  const provider = await startProvider({ home: HOME, authority })
+  const provider = await startProvider({ home: HOME_ACCOUNT, authority })
   const directory = mkdtempSync(`${ground.directory}/service-`)
   const suffix = randomUUID()
-  await provider.control.putUser({ account: HOME.account, name: EXECUTION_USER })
-  const key = await provider.control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })
-  const { controlToken } = provider
+  const { control, controlToken } = provider
+  await control.putUser({ account: HOME_ACCOUNT.account, name: EXECUTION_USER })
+  const key = await control.createAccessKey({ account: HOME_ACCOUNT.account, user: EXECUTION_USER })
   const tap = options.tap ? await startStorageTap(engine, { keys: [key], controlToken }) : undefined
   const engineUrl = tap?.url ?? engine
-  await createTables(
-    createEngineClient(engine, HOME.region, key),
+  await createEngineTables(
+    createEngineClient(engine, HOME_ACCOUNT.region, key),
     // an engine that deletes what has expired by itself would do it before tidy, which tests look at
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
@@ -148,7 +148,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     return options.tap === 'connections' ? sendTo(tap.url, key) : tappedSend(tap.tap, key.accessKeyId)
   }
   const { lambdas, settled } = functionsOf(model, () => environment, { ...options, newSend })
-  const service = await startLambdaService(lambdas, [key])
+  const service = await startLambdaApi(lambdas, [key])
   clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
   const environment = readEnvironment({
     ...process.env,
@@ -158,7 +158,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     PLAIN_ENDPOINTS: 'true',
     ...options.variables,
     AUDIT_FILE: `${directory}/audit.log`,
-    ...(options.licence ?? createLicence('test', systemClock.now())),
+    ...(options.licence ?? createLocalLicence('test', systemClock.now())),
   })
   capture(`${directory}/functions.log`, options.onLine)
   const web = loginsByWebFunction() ? await webLogins(environment, options.clock, newSend()) : undefined
@@ -198,7 +198,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
 function clientsFind(key: AccessKeyPair, at: { tables: string; functions: string; rest: string }): void {
   judgeAwsCalls(() => process.env['AWS_ACCESS_KEY_ID'] ?? '')
   Object.assign(process.env, {
-    AWS_REGION: HOME.region,
+    AWS_REGION: HOME_ACCOUNT.region,
     AWS_ACCESS_KEY_ID: key.accessKeyId,
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
     AWS_ENDPOINT_URL_DYNAMODB: at.tables,
@@ -220,10 +220,10 @@ async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
 
 /** The functions of the template in this process. `settled` waits for background work. */
 function functionsOf(
-  model: Model,
+  model: AssemblyModel,
   environment: () => LambdaEnvironment,
   { clock = systemClock, timeouts = {}, newSend }: ServiceOptions & { newSend: () => TableSend },
-): { lambdas: Omit<Lambdas, 'logError' | 'activity'>; settled: Service['settled'] } {
+): { lambdas: Omit<LocalLambdas, 'logError' | 'activity'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
   const invoke = async (name: string, event: unknown): Promise<unknown> => {
@@ -265,7 +265,7 @@ const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 /** Creates the handler of a function, as its `index.ts` does at the first event. */
 function handlerOf(folder: string, environment: LambdaEnvironment, clock: Clock, send: TableSend): Handler {
   const carryTo = createLinkCarrier({ deployment: { plainEndpoints: true } })
-  const ports = createAwsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
+  const ports = createAwsPorts(folder, declaredUsesOfFunction(folder), environment, clock, carryTo, send)
   if (folder === 'on-job') return createJobHandler(ports)
   if (folder === 'on-attempt') return createAttemptHandler(ports)
   if (folder === 'on-drill') return createDrillHandler(ports, { policy: 'drill', ask: noOtherCluster })
@@ -312,7 +312,7 @@ function contextOf(name: string, seconds = LAMBDA_SECONDS): Context {
 }
 
 /** The variables of the template, with the tables of this service. */
-const suffixed = ({ functions, tables }: Model, suffix: string): Record<string, string> =>
+const suffixed = ({ functions, tables }: AssemblyModel, suffix: string): Record<string, string> =>
   Object.fromEntries(
     functions
       .flatMap(one => Object.entries(one.environment))

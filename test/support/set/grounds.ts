@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
-import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
+import { createEngineClient, createEngineTables } from '../../../infra/local/engine/engine.ts'
 import type { SendDynamoDbCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { TableNames } from '../../../shared/storage/requests.ts'
 import { memoryEngine } from '../tables/memory-engine.ts'
@@ -33,7 +33,7 @@ export function engineGround(): Ground {
     newTables: async (items = {}) => {
       const suffix = randomUUID()
       const tables = model.tables.map(({ ttl: _, ...one }) => ({ ...one, name: `${one.name}-${suffix}` }))
-      await createTables(client, tables)
+      await createEngineTables(client, tables)
       const nameOf = (word: string) =>
         tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
       const own = { data: nameOf('data'), cluster: nameOf('cluster'), ceremony: nameOf('ceremony') }

@@ -1,5 +1,5 @@
-import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { createLicence } from '../../../infra/local/lambda/licence.ts'
+import { declaredUsesOfFunction } from '../../../infra/build/uses.ts'
+import { createLocalLicence } from '../../../infra/local/lambda/licence.ts'
 import { createKmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { guardPorts } from '../../../shared/adapters/aws/guard.ts'
 import { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
@@ -104,7 +104,7 @@ export function portsOf(
     const name = `${folder}${apart}`
     const known =
       functions.get(name) ??
-      guardPorts(having(ports, { ...memory.of(name), store: seen }), usesOfFunction(folder))
+      guardPorts(having(ports, { ...memory.of(name), store: seen }), declaredUsesOfFunction(folder))
     functions.set(name, known)
     return known
   }
@@ -196,7 +196,7 @@ const noAws = new Proxy({} as never, {
 })
 
 function deploymentOf(name: string, now: number): Deployment {
-  const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = createLicence(name, now)
+  const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = createLocalLicence(name, now)
   return {
     version: '1.0.0',
     apiVersion: '1.0.0',

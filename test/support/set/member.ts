@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-import type { Model } from '../../../infra/local/template/assembly.ts'
+import type { AssemblyModel } from '../../../infra/local/template/assembly.ts'
 import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { createGroupHandler } from '../../../shared/http/lambda.ts'
@@ -39,7 +39,7 @@ import { workflowDriver } from './workflow-driver.ts'
 export type SetMember = ReturnType<typeof setMember>
 
 export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> {
-  model: Model
+  model: AssemblyModel
   simulation: Simulation
   net: ReturnType<typeof network>
   tables: Required<TableNames>

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
-import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
+import { declaredUsesOfFunction } from '../../../infra/build/uses.ts'
+import { createEngineClient, createEngineTables } from '../../../infra/local/engine/engine.ts'
 import { createKmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { guardPorts } from '../../../shared/adapters/aws/guard.ts'
 import { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
@@ -104,7 +104,7 @@ export async function member(clock = { ms: Date.now() }) {
 
 /** A member in one of its functions: with the guard of its uses and the policies of its role. */
 export function memberAs(one: Member, folder: string): Member {
-  const guarded = guardPorts(portsWith(one), usesOfFunction(folder)) as unknown as Member
+  const guarded = guardPorts(portsWith(one), declaredUsesOfFunction(folder)) as unknown as Member
   const [store, journal] = [judgedAs(folder, guarded.store), judgedAs(folder, guarded.journal)]
   return having(guarded, { store, journal })
 }
@@ -124,7 +124,7 @@ async function engineTables() {
   const { engine, model } = inject('ground')
   const suffix = randomUUID()
   const tables = model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createTables(createEngineClient(engine, REGION, credentials), tables)
+  await createEngineTables(createEngineClient(engine, REGION, credentials), tables)
   const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
   return {
     tables: { data: nameOf('data'), cluster: nameOf('cluster') },

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { usesOfFunction } from '../../../infra/build/uses.ts'
+import { declaredUsesOfFunction } from '../../../infra/build/uses.ts'
 import { guardPorts } from '../../../shared/adapters/aws/guard.ts'
 import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
 import { createDynamoTables } from '../../../shared/adapters/aws/table.ts'
@@ -91,7 +91,8 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
   const clear = () => looked.all().forEach(remove)
   return {
     store: noting,
-    as: (folder: string): ItemStore => guardPorts(portsWith({ store: noting }), usesOfFunction(folder)).store,
+    as: (folder: string): ItemStore =>
+      guardPorts(portsWith({ store: noting }), declaredUsesOfFunction(folder)).store,
     reads,
     commits,
     stored: { put, remove, clear, ...looked },

@@ -3,10 +3,10 @@ import { root, withProject } from './project.ts'
 
 const PROBE = 'test/support/types/probe.ts'
 const TEXT = `
-import type { Head } from '../../../shared/journal/head.ts'
+import type { JournalHead } from '../../../shared/journal/head.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
-import type { Stored } from '../../../shared/storage/stored.ts'
-declare const stored: Stored & { 'journal head': Head; 'every item': StoredItem }
+import type { StoredDataByKind } from '../../../shared/storage/stored.ts'
+declare const stored: StoredDataByKind & { 'journal head': JournalHead; 'every item': StoredItem }
 export { stored }
 `
 

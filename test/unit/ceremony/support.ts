@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createLicence } from '../../../infra/local/lambda/licence.ts'
+import { createLocalLicence } from '../../../infra/local/lambda/licence.ts'
 import { createKmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import type { EndpointGroup } from '../../../shared/api/endpoint.ts'
@@ -145,7 +145,7 @@ function stateMachines() {
 }
 
 function licence() {
-  const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = createLicence('c', 1_700_000_000_000)
+  const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = createLocalLicence('c', 1_700_000_000_000)
   return { text, publicKey }
 }
 

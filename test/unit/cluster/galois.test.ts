@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { combine, split } from 'shamir-secret-sharing'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import {
   combineKeyShares,
   invertInGf256,
@@ -78,7 +78,7 @@ test('one share fewer than the threshold fits every possible key', () => {
 })
 
 describe('the arithmetic has no timing side channel (CVE-2023-25000)', () => {
-  const source = readFileSync(`${root}shared/cluster/galois.ts`, 'utf8').replaceAll(
+  const source = readFileSync(`${checkoutRoot}shared/cluster/galois.ts`, 'utf8').replaceAll(
     /\/\*[\s\S]*?\*\/|\/\/.*/g,
     '',
   )
@@ -99,7 +99,7 @@ describe('the arithmetic has no timing side channel (CVE-2023-25000)', () => {
   })
 
   test('the service does not depend on an implementation with lookup tables', () => {
-    const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    const { dependencies } = JSON.parse(readFileSync(`${checkoutRoot}package.json`, 'utf8')) as {
       dependencies: object
     }
     expect(Object.keys(dependencies).filter(name => /shamir|secrets/.test(name))).toEqual([])

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  integer,
+  derInteger,
+  derSequence,
+  encodeDerTlv,
   derOid as objectId,
   derOctets as octetString,
-  sequence,
-  tlv,
 } from '../../../infra/local/provider/documents/der.ts'
 import {
   BER_TAG,
@@ -61,7 +61,7 @@ describe('readBer', () => {
     [18, false],
   ])('%i nested levels are accepted: %s', (levels, read) => {
     const nested = Array.from({ length: levels - 1 }).reduce<Buffer>(
-      inner => sequence(inner),
+      inner => derSequence(inner),
       Buffer.from([5, 0]),
     )
     expect(readBer(nested) !== undefined).toBe(read)
@@ -103,7 +103,7 @@ describe('reading OCTET STRINGs', () => {
 })
 
 describe('readOid', () => {
-  const read = (content: string) => readBerOid(readBer(tlv(BER_TAG.oid, hex(content))))
+  const read = (content: string) => readBerOid(readBer(encodeDerTlv(BER_TAG.oid, hex(content))))
   test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])(
     'reads %s',
     dotted => {
@@ -133,7 +133,7 @@ describe('readOid', () => {
 
 describe('toDer', () => {
   test('toDer gives one encoding for all forms of lengths and strings', () => {
-    const der = sequence(octetString(Buffer.from('abc')), sequence(integer(5n)))
+    const der = derSequence(octetString(Buffer.from('abc')), derSequence(derInteger(5n)))
     const ber = hex('30 80 24 80 0401 61 2404 0402 6263 0000 30 82 0003 020105 0000')
     expect(encodeAsDer(readBer(ber) ?? expect.fail())).toEqual(der)
     expect(encodeAsDer(readBer(der) ?? expect.fail())).toEqual(der)

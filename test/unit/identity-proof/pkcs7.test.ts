@@ -1,6 +1,12 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { derOctets, derOid, sequence, setOf, tagged } from '../../../infra/local/provider/documents/der.ts'
+import {
+  derOctets,
+  derOid,
+  derSequence,
+  derSet,
+  derTagged,
+} from '../../../infra/local/provider/documents/der.ts'
 import { verifySignedData } from '../../../shared/identity-proof/pkcs7.ts'
 import { parseSignedData } from '../../../shared/identity-proof/signed-data.ts'
 import type { TrustedKey } from '../../../shared/model/trusted-key.ts'
@@ -121,7 +127,7 @@ describe("finding the signer's key", () => {
 
   test('a certificate inside the message is not trusted (CVE-2020-16251)', () => {
     const message = frame(content, [signerInfo(content, { key: other.privateKey })], {
-      extras: [tagged(0, sequence())],
+      extras: [derTagged(0, derSequence())],
     })
     expect(verdictOn(message, [trusted(publicKey)])).toBe('signature')
   })
@@ -139,12 +145,12 @@ describe('signed content and attributes', () => {
 
   test('changed attributes are rejected', () => {
     const [type, , digest] = attributesOf(content) as [Buffer, Buffer, Buffer]
-    expect(verdict({ sentAttributes: tagged(0, type, digest) })).toBe('signature')
+    expect(verdict({ sentAttributes: derTagged(0, type, digest) })).toBe('signature')
   })
 
   test('reordered attributes are rejected', () => {
     const reversed = attributesOf(content).toSorted(Buffer.compare).reverse()
-    expect(verdict({ sentAttributes: tagged(0, ...reversed) })).toBe('signature')
+    expect(verdict({ sentAttributes: derTagged(0, ...reversed) })).toBe('signature')
   })
 
   test('attributes without a content type are accepted', () => {
@@ -153,7 +159,7 @@ describe('signed content and attributes', () => {
   })
 
   test('signed attributes presented as content are rejected', () => {
-    const set = setOf(...attributesOf(content))
+    const set = derSet(...attributesOf(content))
     const stolen = signerInfo(content, { key: privateKey })
     const signature = stolen.subarray(-256)
     const message = frame(set, [signerInfo(set, { key: privateKey, attributes: false, signature })])

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  derInteger,
   derNull,
   derOctets,
   derOid,
-  indefinite,
-  integer,
-  sequence,
-  setOf,
-  tagged,
-  tlv,
+  derSequence,
+  derSet,
+  derTagged,
+  encodeDerTlv,
+  encodeIndefiniteBer,
 } from '../../../infra/local/provider/documents/der.ts'
 import { parseSignedData } from '../../../shared/identity-proof/signed-data.ts'
 import { keys } from '../../builders/keys.ts'
@@ -49,23 +49,27 @@ describe('readSignedData', () => {
   })
 
   test.each([
-    ['certificates', [tagged(0, sequence(integer(1n)))]],
-    ['revocation lists', [tagged(1, sequence(integer(1n)))]],
-    ['both', [tagged(0), tagged(1)]],
+    ['certificates', [derTagged(0, derSequence(derInteger(1n)))]],
+    ['revocation lists', [derTagged(1, derSequence(derInteger(1n)))]],
+    ['both', [derTagged(0), derTagged(1)]],
   ])('embedded %s are ignored', (_, extras) => {
     expect(made({}, { extras })).toEqual(made())
   })
 
   test('split content with indefinite lengths is joined', () => {
-    const pieces = indefinite(0x24, derOctets(content.subarray(0, 3)), derOctets(content.subarray(3)))
-    const open = indefinite(0x30, derOid(ids.data), indefinite(0xa0, pieces))
+    const pieces = encodeIndefiniteBer(
+      0x24,
+      derOctets(content.subarray(0, 3)),
+      derOctets(content.subarray(3)),
+    )
+    const open = encodeIndefiniteBer(0x30, derOid(ids.data), encodeIndefiniteBer(0xa0, pieces))
     expect(made({}, { contentInfo: open })).toEqual(made())
   })
 
   test('attributes with padded lengths are returned as signed', () => {
-    const written = indefinite(
+    const written = encodeIndefiniteBer(
       0xa0,
-      indefinite(0x30, derOid(ids.contentType), setOf(derOid(ids.data))),
+      encodeIndefiniteBer(0x30, derOid(ids.contentType), derSet(derOid(ids.data))),
       timeAttribute,
       digestAttribute,
     )
@@ -74,43 +78,46 @@ describe('readSignedData', () => {
   })
 
   test('the issuer is returned in DER, whatever its length encoding', () => {
-    const open = indefinite(0x30, issuer.subarray(2))
+    const open = encodeIndefiniteBer(0x30, issuer.subarray(2))
     expect(made({ issuer: open })?.signers[0]?.issuer).toEqual(issuer)
   })
 
   test.each<[string, FrameOptions]>([
     ['another content type than signedData', { type: ids.data }],
-    ['version 0', { version: integer(0n) }],
-    ['version 3', { version: integer(3n) }],
+    ['version 0', { version: derInteger(0n) }],
+    ['version 3', { version: derInteger(3n) }],
     ['a version that is not an integer', { version: derOctets(Buffer.from([1])) }],
-    ['no digest algorithms', { digestAlgorithms: setOf() }],
-    ['other digest algorithms than the signer’s', { digestAlgorithms: setOf(algorithm(ids.sha512)) }],
+    ['no digest algorithms', { digestAlgorithms: derSet() }],
+    ['other digest algorithms than the signer’s', { digestAlgorithms: derSet(algorithm(ids.sha512)) }],
     ['digest algorithms outside a set', { digestAlgorithms: algorithm(ids.sha256) }],
     ['content of another type than data', { contentInfo: contentInfo(content, ids.signedData) }],
-    ['detached content', { contentInfo: sequence(derOid(ids.data)) }],
+    ['detached content', { contentInfo: derSequence(derOid(ids.data)) }],
     ['empty content', { contentInfo: contentInfo(Buffer.alloc(0)) }],
     [
       'content that is not an octet string',
-      { contentInfo: sequence(derOid(ids.data), tagged(0, integer(1n))) },
+      { contentInfo: derSequence(derOid(ids.data), derTagged(0, derInteger(1n))) },
     ],
     [
       'two contents',
-      { contentInfo: sequence(derOid(ids.data), tagged(0, derOctets(content), derOctets(content))) },
+      { contentInfo: derSequence(derOid(ids.data), derTagged(0, derOctets(content), derOctets(content))) },
     ],
-    ['content under [1]', { contentInfo: sequence(derOid(ids.data), tagged(1, derOctets(content))) }],
+    ['content under [1]', { contentInfo: derSequence(derOid(ids.data), derTagged(1, derOctets(content))) }],
     [
       'extra data after the content',
-      { contentInfo: sequence(derOid(ids.data), tagged(0, derOctets(content)), derNull()) },
+      { contentInfo: derSequence(derOid(ids.data), derTagged(0, derOctets(content)), derNull()) },
     ],
-    ['no signers: a certificates-only structure', { signerInfos: setOf(), extras: [tagged(0, sequence())] }],
-    ['signers outside a set', { signerInfos: sequence(signerInfo(content, { key })) }],
+    [
+      'no signers: a certificates-only structure',
+      { signerInfos: derSet(), extras: [derTagged(0, derSequence())] },
+    ],
+    ['signers outside a set', { signerInfos: derSequence(signerInfo(content, { key })) }],
     ['unknown data before the signers', { extras: [derNull()] }],
-    ['certificates twice', { extras: [tagged(0), tagged(0)] }],
-    ['revocation lists before certificates', { extras: [tagged(1), tagged(0)] }],
+    ['certificates twice', { extras: [derTagged(0), derTagged(0)] }],
+    ['revocation lists before certificates', { extras: [derTagged(1), derTagged(0)] }],
     ['extra data after the signers', { more: [derNull()] }],
-    ['a second set of signers', { more: [setOf(signerInfo(content, { key }))] }],
+    ['a second set of signers', { more: [derSet(signerInfo(content, { key }))] }],
     ['extra data next to the SignedData', { beside: [derNull()] }],
-    ['a second SignedData', { beside: [sequence()] }],
+    ['a second SignedData', { beside: [derSequence()] }],
     ['extra data at the end', { last: [derNull()] }],
   ])('a structure with %s is rejected', (_, outside) => {
     expect(made({}, outside)).toBeUndefined()
@@ -126,56 +133,61 @@ describe('readSignedData', () => {
     ['an unknown signature algorithm', { signatureId: '1.2.840.113549.1.1.4' }],
     ['a signature for another digest than the one named', { signatureId: ids.rsaSha384 }],
     ['extra data after the signature', { more: [derNull()] }],
-    ['two sets of unsigned attributes', { more: [tagged(1), tagged(1)] }],
-    ['no digest among the attributes', { sentAttributes: tagged(0, typeAttribute, timeAttribute) }],
-    ['no attributes at all under [0]', { sentAttributes: tagged(0) }],
-    ['two digests', { sentAttributes: tagged(0, digestAttribute, digestAttribute) }],
+    ['two sets of unsigned attributes', { more: [derTagged(1), derTagged(1)] }],
+    ['no digest among the attributes', { sentAttributes: derTagged(0, typeAttribute, timeAttribute) }],
+    ['no attributes at all under [0]', { sentAttributes: derTagged(0) }],
+    ['two digests', { sentAttributes: derTagged(0, digestAttribute, digestAttribute) }],
     [
       'a digest of two values',
       {
-        sentAttributes: tagged(
+        sentAttributes: derTagged(
           0,
-          sequence(derOid(ids.messageDigest), tlv(0x31, derOctets(content), derOctets(content))),
+          derSequence(derOid(ids.messageDigest), encodeDerTlv(0x31, derOctets(content), derOctets(content))),
         ),
       },
     ],
-    ['a digest of no value', { sentAttributes: tagged(0, attribute(ids.messageDigest)) }],
+    ['a digest of no value', { sentAttributes: derTagged(0, attribute(ids.messageDigest)) }],
     [
       'a digest that is not an octet string',
-      { sentAttributes: tagged(0, attribute(ids.messageDigest, integer(1n))) },
+      { sentAttributes: derTagged(0, attribute(ids.messageDigest, derInteger(1n))) },
     ],
     [
       'a digest in a sequence rather than a set',
-      { sentAttributes: tagged(0, sequence(derOid(ids.messageDigest), sequence(derOctets(content)))) },
+      {
+        sentAttributes: derTagged(0, derSequence(derOid(ids.messageDigest), derSequence(derOctets(content)))),
+      },
     ],
-    ['a second content type', { sentAttributes: tagged(0, typeAttribute, typeAttribute, digestAttribute) }],
+    [
+      'a second content type',
+      { sentAttributes: derTagged(0, typeAttribute, typeAttribute, digestAttribute) },
+    ],
     [
       'another content type than data',
-      { sentAttributes: tagged(0, attribute(ids.contentType, derOid(ids.signedData)), digestAttribute) },
+      { sentAttributes: derTagged(0, attribute(ids.contentType, derOid(ids.signedData)), digestAttribute) },
     ],
-    ['an attribute without type', { sentAttributes: tagged(0, digestAttribute, sequence()) }],
+    ['an attribute without type', { sentAttributes: derTagged(0, digestAttribute, derSequence()) }],
     [
       'an attribute of three parts',
-      { sentAttributes: tagged(0, digestAttribute, sequence(derOid(ids.data), setOf(), setOf())) },
+      { sentAttributes: derTagged(0, digestAttribute, derSequence(derOid(ids.data), derSet(), derSet())) },
     ],
   ])('a signer with %s is rejected', (_, signer) => {
     expect(made(signer)).toBeUndefined()
   })
 
   test('unsigned attributes are ignored', () => {
-    expect(made({ more: [tagged(1, sequence(derOid(ids.data), setOf()))] })).toEqual(made())
+    expect(made({ more: [derTagged(1, derSequence(derOid(ids.data), derSet()))] })).toEqual(made())
   })
 
   test.each([
     [
       'a name of one part',
-      [integer(1n), sequence(issuer), algorithm(ids.sha256), algorithm(ids.rsa), derOctets(content)],
+      [derInteger(1n), derSequence(issuer), algorithm(ids.sha256), algorithm(ids.rsa), derOctets(content)],
     ],
     [
       'a name of three parts',
       [
-        integer(1n),
-        sequence(issuer, integer(7n), derNull()),
+        derInteger(1n),
+        derSequence(issuer, derInteger(7n), derNull()),
         algorithm(ids.sha256),
         algorithm(ids.rsa),
         derOctets(content),
@@ -183,14 +195,20 @@ describe('readSignedData', () => {
     ],
     [
       'a key identifier for a name',
-      [integer(1n), tlv(0x80, content), algorithm(ids.sha256), algorithm(ids.rsa), derOctets(content)],
+      [
+        derInteger(1n),
+        encodeDerTlv(0x80, content),
+        algorithm(ids.sha256),
+        algorithm(ids.rsa),
+        derOctets(content),
+      ],
     ],
     [
       'parameters of its digest',
       [
-        integer(1n),
-        sequence(issuer, integer(7n)),
-        algorithm(ids.sha256, integer(1n)),
+        derInteger(1n),
+        derSequence(issuer, derInteger(7n)),
+        algorithm(ids.sha256, derInteger(1n)),
         algorithm(ids.rsa),
         derOctets(content),
       ],
@@ -198,23 +216,26 @@ describe('readSignedData', () => {
     [
       'two parameters of its algorithm',
       [
-        integer(1n),
-        sequence(issuer, integer(7n)),
+        derInteger(1n),
+        derSequence(issuer, derInteger(7n)),
         algorithm(ids.sha256),
         algorithm(ids.rsa, derNull(), derNull()),
         derOctets(content),
       ],
     ],
-    ['no signature', [integer(1n), sequence(issuer, integer(7n)), algorithm(ids.sha256), algorithm(ids.rsa)]],
+    [
+      'no signature',
+      [derInteger(1n), derSequence(issuer, derInteger(7n)), algorithm(ids.sha256), algorithm(ids.rsa)],
+    ],
   ])('a signer with an invalid algorithm or attribute is rejected: %s', (_, parts) => {
-    expect(parseSignedData(frame(content, [sequence(...parts)]))).toBeUndefined()
+    expect(parseSignedData(frame(content, [derSequence(...parts)]))).toBeUndefined()
   })
 
   test('a message with one unreadable signer is rejected', () => {
     const good = signerInfo(content, { key })
-    expect(parseSignedData(frame(content, [good, sequence()]))).toBeUndefined()
-    expect(parseSignedData(frame(content, [tlv(0x30, good.subarray(4))]))).toBeDefined()
-    expect(parseSignedData(frame(content, [tlv(0x31, good.subarray(4))]))).toBeUndefined()
+    expect(parseSignedData(frame(content, [good, derSequence()]))).toBeUndefined()
+    expect(parseSignedData(frame(content, [encodeDerTlv(0x30, good.subarray(4))]))).toBeDefined()
+    expect(parseSignedData(frame(content, [encodeDerTlv(0x31, good.subarray(4))]))).toBeUndefined()
   })
 
   test.each([

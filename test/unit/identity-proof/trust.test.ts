@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  certificatePem,
   dsaSha1,
   rsaSha256,
-  selfSign,
+  selfSignCertificate,
+  toCertificatePem,
 } from '../../../infra/local/provider/documents/certificate.ts'
-import { sequence } from '../../../infra/local/provider/documents/der.ts'
+import { derSequence } from '../../../infra/local/provider/documents/der.ts'
 import { readPublishedCertificates } from '../../../shared/identity-proof/certificates/compile.ts'
 import {
   readCertificateName,
@@ -20,8 +20,8 @@ describe('registeredKey', () => {
     ['RSA', keys.rsa(2048), rsaSha256],
     ['DSA', keys.dsa(), dsaSha1],
   ])('a registered %s certificate is trusted for every region', (_, { publicKey, privateKey }, scheme) => {
-    const der = selfSign(publicKey, privateKey, scheme)
-    const trusted = readRegisteredKey(certificatePem(der))
+    const der = selfSignCertificate(publicKey, privateKey, scheme)
+    const trusted = readRegisteredKey(toCertificatePem(der))
     expect(trusted).toMatchObject({ origin: 'registered', ...readCertificateName(der) })
     expect(trusted.regions).toBeUndefined()
     expect(trusted.key().equals(publicKey)).toBe(true)
@@ -53,7 +53,7 @@ describe('certificateName', () => {
 
   test.each([
     ['nothing', Buffer.alloc(0)],
-    ['an empty sequence', sequence()],
+    ['an empty sequence', derSequence()],
     ['junk', Buffer.from('certificate')],
   ])('certificateName throws on %s', (_, bytes) => {
     expect(() => readCertificateName(bytes)).toThrow('not an X.509 certificate')

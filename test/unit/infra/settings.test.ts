@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { newAuthority } from '../../../infra/local/gateway/tls.ts'
+import { createLocalAuthority } from '../../../infra/local/gateway/tls.ts'
 import { readSettings } from '../../../infra/settings.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const [authorities, empty] = [`${folder}/authorities`, `${folder}/empty`]
 mkdirSync(authorities)
 mkdirSync(empty)
-writeFileSync(`${authorities}/own.pem`, newAuthority('own').cert)
+writeFileSync(`${authorities}/own.pem`, createLocalAuthority('own').cert)
 
 const faultsOf = (given: unknown): string[] => {
   try {

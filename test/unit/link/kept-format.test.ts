@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createFileRegistry, type DescFile, type DescMessage, fromBinary, toJson } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { decodeEntryBody, type EntryChange } from '../../../shared/journal/journal-entry.ts'
 import {
   addTreeBucket,
@@ -35,7 +35,7 @@ interface Kept {
   tree: { treeId: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
 }
 
-const directory = `${root}test/vectors/formats`
+const directory = `${checkoutRoot}test/vectors/formats`
 const numbers = readdirSync(directory).flatMap(name => /^(\d+)\.json$/.exec(name)?.[1] ?? [])
 
 test('the data of every format, and of the present one, exist', () => {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { namesOfStored } from '../../support/types/stored-names.ts'
 
 // Stored names are frozen, because data under another name would not be found. Names on this list stay; new names are
 // added.
 test('stored attributes have the names of the vector', () => {
-  const frozen: unknown = JSON.parse(readFileSync(`${root}test/vectors/stored-names.json`, 'utf8'))
+  const frozen: unknown = JSON.parse(readFileSync(`${checkoutRoot}test/vectors/stored-names.json`, 'utf8'))
   expect(namesOfStored()).toEqual(frozen)
 })

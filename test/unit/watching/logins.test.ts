@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../infra/checkout.ts'
 import { classifyLoginResult, countProviderFaults, guessLoginType } from '../../../shared/watching/logins.ts'
 import { metrics } from '../../../shared/watching/metrics.ts'
 
@@ -26,10 +26,10 @@ const rules = [
   'auth-method/login-ec2',
   'auth-method/login-iam',
 ].flatMap(folder =>
-  readdirSync(`${root}shared/${folder}`)
+  readdirSync(`${checkoutRoot}shared/${folder}`)
     .filter(name => name.endsWith('.ts'))
     .flatMap(name => [
-      ...readFileSync(`${root}shared/${folder}/${name}`, 'utf8').matchAll(
+      ...readFileSync(`${checkoutRoot}shared/${folder}/${name}`, 'utf8').matchAll(
         /(?:refusal\(|why: )\s*['`]([a-z-]+)/g,
       ),
     ])

@@ -13,22 +13,28 @@ import { isObject } from '../../../../shared/values/json.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
 import { pollWhilePending } from '../../../../shared/values/retrying.ts'
 import { describeRefusal, sendRequest } from '../../../command/ask.ts'
-import { clock } from '../../../command/set/look.ts'
-import { newAuthority } from '../../gateway/tls.ts'
-import type { Host } from '../../host/host.ts'
-import { askReplication, connection, readDrStatus, toSetCluster, waitUntil } from '../../pair/dr-client.ts'
+import { systemSetClock } from '../../../command/set/look.ts'
+import { createLocalAuthority } from '../../gateway/tls.ts'
+import type { LocalHost } from '../../host/host.ts'
+import {
+  drClientConnection,
+  readDrStatus,
+  requestReplication,
+  toSetCluster,
+  waitUntilTrue,
+} from '../../pair/dr-client.ts'
 import {
   type ClusterPair,
   joinLocalPair,
   type PairOptions,
-  startPair,
-  waitUntilSettled,
+  startClusterPair,
+  waitUntilPairSettled,
 } from '../../pair/pair.ts'
-import { createLoginProof, demonstrate } from '../start/demonstration.ts'
+import { createLoginProof, demonstrateLogins } from '../start/demonstration.ts'
 import { createFailoverToken } from './failover-token.ts'
-import { watchHealth } from './health.ts'
+import { watchClusterHealth } from './health.ts'
 import { type LinkProxy, startLinkProxy } from './link-proxy.ts'
-import { findUnknownLogins, type Load, startLoad } from './load.ts'
+import { findUnknownLogins, type LoginLoad, startLoginLoad } from './load.ts'
 
 /** The result of a rehearsed takeover. */
 export interface TakeoverResult extends ServingInterruptions {
@@ -44,12 +50,12 @@ export interface DisasterResult extends TakeoverResult {
 }
 
 /** Two clusters of a set with login workloads, and a proxy between them that can cut the link. */
-export interface Rehearsal {
-  east: Host
-  west: Host
+export interface DrillRehearsal {
+  east: LocalHost
+  west: LocalHost
   /** between west and east */
   proxy: LinkProxy
-  load: Load
+  load: LoginLoad
   /** a prepared operation token */
   token: string
   /** root token of the set */
@@ -73,25 +79,25 @@ export interface PrimaryAddress {
  * @param say receives progress messages
  * @param joined makes west the secondary of east; tests may do it otherwise
  */
-export async function startRehearsal(
+export async function startDrillRehearsal(
   { pauseMs, ...options }: RehearsalOptions,
   say: (text: string) => void,
-  joined: (pair: ClusterPair<Host>, met: PrimaryAddress) => Promise<unknown> = (pair, met) =>
+  joined: (pair: ClusterPair<LocalHost>, met: PrimaryAddress) => Promise<unknown> = (pair, met) =>
     joinLocalPair(pair, say, met),
-): Promise<Rehearsal> {
-  const authority = newAuthority('drill')
+): Promise<DrillRehearsal> {
+  const authority = createLocalAuthority('drill')
   const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
   writeFileSync(`${caBundles}/drill.pem`, authority.cert)
-  const pair = await startPair({ ...options, caBundles })
+  const pair = await startClusterPair({ ...options, caBundles })
   rmSync(caBundles, { recursive: true })
   const { east, west } = pair
   try {
     // like a load balancer that ends TLS with a certificate of the organisation
     const proxy = await startLinkProxy(new URL(east.base_url).origin, authority.issue('east'))
     await joined(pair, { address: proxy.url, ca_file: 'drill.pem' })
-    await demonstrate(east, () => ({}))
+    await demonstrateLogins(east, () => ({}))
     const token = await createFailoverToken(east)
-    const load = startLoad(east, await createLoginProof(east), pauseMs)
+    const load = startLoginLoad(east, await createLoginProof(east), pauseMs)
     const close = async () => {
       await load.end()
       await proxy.close()
@@ -114,16 +120,16 @@ export interface RoleChangeSteps {
 }
 
 /** Switches from one running cluster to the other: it hands over, and then follows the new primary. */
-export async function switchOver(
-  { load, root, token, say }: Rehearsal,
-  { from, to }: { from: Host; to: Host },
+export async function switchPrimaryOver(
+  { load, root, token, say }: DrillRehearsal,
+  { from, to }: { from: LocalHost; to: LocalHost },
   {
     promote,
-    rejoin = () => makeFollow(from.cluster, from, to, token, say),
+    rejoin = () => makeClusterFollow(from.cluster, from, to, token, say),
   }: Pick<RoleChangeSteps, 'promote'> & Partial<RoleChangeSteps>,
 ): Promise<TakeoverResult> {
   const before = load.acknowledged.length
-  const watch = watchHealth([from, to])
+  const watch = watchClusterHealth([from, to])
   await setTimeout(WRITES_BEFORE_SWITCH_MS)
   await promote()
   load.sendTo(to)
@@ -139,17 +145,17 @@ export async function switchOver(
 /**
  * Runs the drill of the service under load: a planned switch and the switch back. @param seen receives each result
  */
-export async function playDrill(
-  rehearsal: Rehearsal,
+export async function runSwitchDrill(
+  rehearsal: DrillRehearsal,
   seen: { there?: TakeoverResult; back?: TakeoverResult },
 ): Promise<void> {
   const { east, west, token, say } = rehearsal
   const hosts = { own: east, peer: west }
   const drilling: DrillDependencies = {
-    clock,
+    clock: systemSetClock,
     deadline: Number.POSITIVE_INFINITY,
     ask: async (to, method, path, asking = {}) => {
-      const heard = await sendRequest(hosts[to].base_url, path, { method, ...asking }, connection)
+      const heard = await sendRequest(hosts[to].base_url, path, { method, ...asking }, drClientConnection)
       const { status, body } = heard
       const text = status < 300 ? '' : describeRefusal(heard)
       return { status, data: isObject(body['data']) ? body['data'] : {}, text }
@@ -166,7 +172,7 @@ export async function playDrill(
       say(`Step ${name}.`)
       drill = { ...drill, step: name, stepAt: Date.now() }
       const when = { everyMs: WRITES_BEFORE_SWITCH_MS, until: Number.POSITIVE_INFINITY }
-      const done = await pollWhilePending(clock, when, () => work(drilling, drill))
+      const done = await pollWhilePending(systemSetClock, when, () => work(drilling, drill))
       if (done.ok) drill = { ...drill, ...done.value }
     }
   }
@@ -176,9 +182,13 @@ export async function playDrill(
   })
   await play('check')
   say('Planned switch: west takes over, then east follows west.')
-  seen.there = await switchOver(rehearsal, { from: east, to: west }, steps('there', 'follow', 'settle'))
+  seen.there = await switchPrimaryOver(
+    rehearsal,
+    { from: east, to: west },
+    steps('there', 'follow', 'settle'),
+  )
   say('Switch back: east takes over, then west follows east.')
-  seen.back = await switchOver(
+  seen.back = await switchPrimaryOver(
     rehearsal,
     { from: west, to: east },
     steps('back', 'follow back', 'settle back'),
@@ -189,12 +199,12 @@ export async function playDrill(
  * Makes a cluster of the set follow a primary under a name, which ends an earlier admission. @param say see
  * `toSetCluster`
  */
-export const makeFollow = (
+export const makeClusterFollow = (
   id: string,
-  cluster: Host,
-  primary: Host,
+  cluster: LocalHost,
+  primary: LocalHost,
   token: string,
-  say?: Rehearsal['say'],
+  say?: DrillRehearsal['say'],
 ): Promise<void> =>
   repointSecondary(
     { primary: toSetCluster(primary, token, say), secondary: toSetCluster(cluster, token, say) },
@@ -206,9 +216,9 @@ export const makeFollow = (
  * Waits until a cluster streams from another one and has every entry that existed when the wait began. The load may
  * add entries meanwhile.
  */
-export async function waitUntilCaughtUp(cluster: Host, primary: Host): Promise<void> {
+export async function waitUntilCaughtUp(cluster: LocalHost, primary: LocalHost): Promise<void> {
   let wanted: number | undefined
-  await waitUntil(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
+  await waitUntilTrue(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
     const [own, other] = await Promise.all([readDrStatus(cluster), readDrStatus(primary)])
     wanted ??= other.last
     return own.state === 'stream-wals' && (own.position ?? 0) >= wanted
@@ -221,8 +231,8 @@ export async function waitUntilCaughtUp(cluster: Host, primary: Host): Promise<v
  * and reports its lost commits.
  * @param by `healed` may speed up the fence, which otherwise takes up to a minute
  */
-export async function playDisaster(
-  rehearsal: Rehearsal,
+export async function runDisasterDrill(
+  rehearsal: DrillRehearsal,
   by: Partial<RoleChangeSteps & { healed(): Promise<unknown> }> = {},
 ): Promise<DisasterResult> {
   const { east, west, proxy, load, token, root, say } = rehearsal
@@ -233,7 +243,7 @@ export async function playDisaster(
     silent: { why: `${east.cluster} is cut off`, answered: 'nothing' },
   }
   const program: SetRunInput = {
-    clock,
+    clock: systemSetClock,
     goal: { kind: 'takeOver', allowedActions: ['force', 'follow'], waits: WAIT_LIMITS_MS },
     clusters: { from: { ...from, observe: async () => (isCut ? away : from.observe()) }, to },
     operationToken: async () => token,
@@ -251,7 +261,7 @@ export async function playDisaster(
   await setTimeout(WRITES_BEFORE_SWITCH_MS)
   load.sendTo(west)
   await setTimeout(WRITES_BEFORE_SWITCH_MS / 2)
-  const watch = watchHealth([west])
+  const watch = watchClusterHealth([west])
   say('West is promoted by force.')
   await doing.promote()
   await setTimeout(WRITES_BEFORE_SWITCH_MS)
@@ -263,10 +273,10 @@ export async function playDisaster(
   proxy.heal()
   isCut = false
   await doing.healed()
-  await waitUntil('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
+  await waitUntilTrue('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
   say('East follows west, and reports the commits that only it had.')
   await doing.rejoin()
-  await waitUntilSettled({ east: west, west: east })
+  await waitUntilPairSettled({ east: west, west: east })
   return {
     ...watched,
     logins: load.acknowledged.length - before,
@@ -276,12 +286,12 @@ export async function playDisaster(
 }
 
 /** Returns the accessors of the tokens in a cluster's loss report, once the report is complete. */
-export async function readReportedTokens(cluster: Host, token: string): Promise<string[]> {
+export async function readReportedTokens(cluster: LocalHost, token: string): Promise<string[]> {
   const named = new Set<string>()
   let after = ''
-  await waitUntil(`the report of ${cluster.cluster} is not complete`, async () => {
+  await waitUntilTrue(`the report of ${cluster.cluster} is not complete`, async () => {
     const path = `divergence?after=${encodeURIComponent(after)}`
-    const { data } = await askReplication(cluster, path, undefined, token)
+    const { data } = await requestReplication(cluster, path, undefined, token)
     const { next = '', complete } = readShape(lossReportShape, data).fields
     const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
     for (const [, accessor = ''] of found) named.add(accessor)

@@ -1,5 +1,5 @@
-import type { Host } from '../../host/host.ts'
-import { askHost } from '../../pair/dr-client.ts'
+import type { LocalHost } from '../../host/host.ts'
+import { requestHost } from '../../pair/dr-client.ts'
 
 const DR = 'sys/replication/dr'
 
@@ -21,17 +21,17 @@ const POLICY = [
  * Creates a batch token for an operator's shift. It is valid on every cluster of the set, whichever is the primary.
  */
 export async function createFailoverToken(
-  primary: Pick<Host, 'base_url' | 'root_token' | 'cluster'>,
+  primary: Pick<LocalHost, 'base_url' | 'root_token' | 'cluster'>,
 ): Promise<string> {
-  await askHost(primary, 'sys/policies/acl/failover', { policy: POLICY })
-  await askHost(primary, 'auth/token/roles/failover', {
+  await requestHost(primary, 'sys/policies/acl/failover', { policy: POLICY })
+  await requestHost(primary, 'auth/token/roles/failover', {
     allowed_policies: 'failover',
     orphan: true,
     renewable: false,
     token_type: 'batch',
     token_no_default_policy: true,
   })
-  const { auth } = await askHost(primary, 'auth/token/create/failover', { ttl: '8h' })
+  const { auth } = await requestHost(primary, 'auth/token/create/failover', { ttl: '8h' })
   if (!auth) throw new Error('the answer has no token')
   return auth.client_token
 }

@@ -1,14 +1,18 @@
 import { type ServingInterruptions, watchServing } from '../../../../shared/replication/drill/watch.ts'
-import { clock } from '../../../command/set/look.ts'
-import type { Host } from '../../host/host.ts'
+import { systemSetClock } from '../../../command/set/look.ts'
+import type { LocalHost } from '../../host/host.ts'
 
 const HEALTH_LOOK_PAUSE_MS = 20
 
-type Asked = Pick<Host, 'base_url'>
+type Asked = Pick<LocalHost, 'base_url'>
 
 /** Samples `sys/health` of clusters every 20 ms. @returns a function that ends the watch */
-export const watchHealth = (clusters: readonly Asked[]): (() => Promise<ServingInterruptions>) =>
-  watchServing(async () => (await Promise.all(clusters.map(readServing))).flat(), clock, HEALTH_LOOK_PAUSE_MS)
+export const watchClusterHealth = (clusters: readonly Asked[]): (() => Promise<ServingInterruptions>) =>
+  watchServing(
+    async () => (await Promise.all(clusters.map(readServing))).flat(),
+    systemSetClock,
+    HEALTH_LOOK_PAUSE_MS,
+  )
 
 /** Returns the answer of a serving cluster, or an empty list. */
 async function readServing({ base_url }: Asked): Promise<string[]> {

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { createServer } from 'node:tls'
 import type { TlsSecrets } from '../../gateway/tls.ts'
-import { listen } from '../../os/loopback.ts'
+import { listenOnLoopback } from '../../os/loopback.ts'
 
 /** A proxy before a cluster that ends TLS, as load balancers do, and can cut the link. */
 export interface LinkProxy {
@@ -28,7 +28,7 @@ export async function startLinkProxy(target: string, tls: TlsSecrets): Promise<L
     isCut = true
     for (const one of open) one.destroy()
   }
-  const url = await listen(server)
+  const url = await listenOnLoopback(server)
   return {
     url: url.replace('http:', 'https:'),
     cut,

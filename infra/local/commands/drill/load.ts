@@ -1,4 +1,4 @@
-import type { Host } from '../../host/host.ts'
+import type { LocalHost } from '../../host/host.ts'
 
 /** A login that a cluster has acknowledged. */
 export interface AcknowledgedLogin {
@@ -6,11 +6,11 @@ export interface AcknowledgedLogin {
   cluster: string
 }
 
-export interface Load {
+export interface LoginLoad {
   /** all logins so far, in the order of their answers */
   acknowledged: readonly AcknowledgedLogin[]
   /** sends all further logins to this cluster */
-  sendTo(host: Pick<Host, 'base_url' | 'cluster'>): void
+  sendTo(host: Pick<LocalHost, 'base_url' | 'cluster'>): void
   /** number of failed logins: no cluster served, or another one did */
   failed(): number
   end(): Promise<void>
@@ -26,11 +26,11 @@ const LOGIN_TIMEOUT_MS = 60_000
  * @param proof parameters of an iam login that may be repeated
  * @param pauseMs milliseconds between two logins of a workload
  */
-export function startLoad(
-  first: Pick<Host, 'base_url' | 'cluster'>,
+export function startLoginLoad(
+  first: Pick<LocalHost, 'base_url' | 'cluster'>,
   proof: Readonly<Record<string, unknown>>,
   pauseMs = LOGIN_LOAD_PAUSE_MS,
-): Load {
+): LoginLoad {
   const acknowledged: AcknowledgedLogin[] = []
   let [host, failures, ended] = [first, 0, false]
   const workload = async () => {
@@ -73,7 +73,7 @@ export async function logInOnce(base: string, proof: object): Promise<string | u
 
 /** Returns the logins that a cluster does not know. */
 export async function findUnknownLogins(
-  { base_url }: Pick<Host, 'base_url'>,
+  { base_url }: Pick<LocalHost, 'base_url'>,
   token: string,
   logins: readonly AcknowledgedLogin[],
 ): Promise<string[]> {

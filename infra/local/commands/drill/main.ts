@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { createWriter } from '../../../command/output.ts'
+import { createTerminalWriter } from '../../../command/output.ts'
 import { requireStateDirectory } from '../../os/cluster-file.ts'
-import { playDisaster, playDrill, type Rehearsal, startRehearsal } from './drill.ts'
+import { type DrillRehearsal, runDisasterDrill, runSwitchDrill, startDrillRehearsal } from './drill.ts'
 import { type DrillResults, formatDrill, judgeDrill } from './verdict.ts'
 
 const HELP = `npm run drill [-- options]    planned switch, the way back, and a disaster, on two clusters under load
@@ -17,8 +17,8 @@ const options = {
 } as const
 
 const began = Date.now()
-const print = createWriter(process.stdout)
-const complain = createWriter(process.stderr)
+const print = createTerminalWriter(process.stdout)
+const complain = createTerminalWriter(process.stderr)
 
 /** Prints progress with the elapsed seconds on standard error. */
 function say(text: string): void {
@@ -29,7 +29,7 @@ function say(text: string): void {
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Ends the clusters and then the drill on Ctrl-C. A second Ctrl-C has no effect. */
-function closing(rehearsal: Rehearsal): () => Promise<void> {
+function closing(rehearsal: DrillRehearsal): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = () => {
     closed ??= rehearsal.close()
@@ -47,11 +47,11 @@ function closing(rehearsal: Rehearsal): () => Promise<void> {
 /** Rehearses on two clusters of this machine without stored state. @param seen receives the result of each part */
 async function drill(seen: Partial<DrillResults>): Promise<void> {
   say('Starting east and west. West needs about a minute before it follows east.')
-  const rehearsal = await startRehearsal({ port: 0, memory: true, unlisted: true }, say)
+  const rehearsal = await startDrillRehearsal({ port: 0, memory: true, unlisted: true }, say)
   const close = closing(rehearsal)
   try {
-    await playDrill(rehearsal, seen)
-    seen.disaster = await playDisaster(rehearsal)
+    await runSwitchDrill(rehearsal, seen)
+    seen.disaster = await runDisasterDrill(rehearsal)
   } finally {
     say('Ending both clusters.')
     await close()

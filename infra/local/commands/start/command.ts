@@ -1,38 +1,38 @@
 import { defined } from '../../../../shared/values/defined.ts'
-import { createWriter } from '../../../command/output.ts'
-import type { Host } from '../../host/host.ts'
-import { startLasting } from '../../host/lasting-host.ts'
+import { createTerminalWriter } from '../../../command/output.ts'
+import type { LocalHost } from '../../host/host.ts'
+import { startLastingHost } from '../../host/lasting-host.ts'
 import { requireStateDirectory } from '../../os/cluster-file.ts'
-import { endOnSignals } from '../../os/ending.ts'
-import { formatSecondary, readStatusWithContact } from '../../pair/stand.ts'
-import { HOME, WORKLOAD } from '../../provider/home.ts'
-import { type DemonstratedLogin, demonstrate, readCalls } from './demonstration.ts'
-import { HELP, readStartOptions, type StartOptions, UsageError } from './options.ts'
-import { runPair } from './run-pair.ts'
+import { endProcessOnSignals } from '../../os/ending.ts'
+import { formatSecondaryStatus, readStatusWithContact } from '../../pair/stand.ts'
+import { HOME_ACCOUNT, WORKLOAD_INSTANCE } from '../../provider/home.ts'
+import { type DemonstratedLogin, demonstrateLogins, parseCallCounts } from './demonstration.ts'
+import { readStartOptions, START_HELP_TEXT, type StartOptions, StartUsageError } from './options.ts'
+import { runLocalPair } from './run-pair.ts'
 
 /** Capacity of ordinary Lambda functions: more environments, each with one request at a time. */
 const ONE_AT_A_TIME = { environments: 8, requests: 1 }
 
-const write = createWriter(process.stdout)
-const complain = createWriter(process.stderr)
+const write = createTerminalWriter(process.stdout)
+const complain = createTerminalWriter(process.stderr)
 const print = (text: string): void => write(`${text}\n`)
 
 /** Calls that the login function reported in its last log line. */
 let lastCalls: Record<string, number> = {}
 
 function watch(functionName: string, line: string): void {
-  const calls = functionName === 'login' ? readCalls(line) : undefined
+  const calls = functionName === 'login' ? parseCallCounts(line) : undefined
   if (calls) lastCalls = calls
 }
 
 async function main(): Promise<void> {
   const asked = readStartOptions(process.argv.slice(2), process.env)
   const { once = false, port } = asked
-  if (asked.help) return print(HELP)
+  if (asked.help) return print(START_HELP_TEXT)
   requireStateDirectory()
-  if (asked.pair) return runPair({ ...defined({ port }), once, ...hostOptions(asked) }, print)
-  const ending = endOnSignals()
-  const host = await startLasting({ ...lastingOptions(asked), onLine: watch })
+  if (asked.pair) return runLocalPair({ ...defined({ port }), once, ...hostOptions(asked) }, print)
+  const ending = endProcessOnSignals()
+  const host = await startLastingHost({ ...lastingOptions(asked), onLine: watch })
   ending.runs(host)
   try {
     introduce(host, asked)
@@ -72,19 +72,20 @@ const lastingOptions = (asked: StartOptions) => ({
 })
 
 /** Demonstrates a login of each type. A secondary serves no logins, so its replication state is printed instead. */
-async function show(host: Host): Promise<void> {
+async function show(host: LocalHost): Promise<void> {
   const seen = await readStatusWithContact(host, print)
-  if (seen.mode !== 'primary' && seen.mode !== 'disabled') return print(formatSecondary(host.cluster, seen))
-  for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
+  if (seen.mode !== 'primary' && seen.mode !== 'disabled')
+    return print(formatSecondaryStatus(host.cluster, seen))
+  for (const shown of await demonstrateLogins(host, () => lastCalls)) describe(shown)
 }
 
 /** Returns a hint on a likely cause of a failed demonstration. */
 const hint = (): string =>
   process.env['CLOUD_ACCESS_KEY']
-    ? `Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account ${HOME.account}.\n`
+    ? `Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account ${HOME_ACCOUNT.account}.\n`
     : ''
 
-function introduce(host: Host, { memory = false }: StartOptions): void {
+function introduce(host: LocalHost, { memory = false }: StartOptions): void {
   print(
     'This host is for development, tests, drills and demonstrations. AWS is an imitation on this machine.\n',
   )
@@ -92,7 +93,7 @@ function introduce(host: Host, { memory = false }: StartOptions): void {
   print(`  console        ${new URL('/ui/', host.base_url)}`)
   print(`  link           ${host.link_address}, for other clusters`)
   print(`  imitated AWS   ${host.provider_url}`)
-  print(`  metadata       ${host.metadata_url}, of the instance ${WORKLOAD.instanceId}`)
+  print(`  metadata       ${host.metadata_url}, of the instance ${WORKLOAD_INSTANCE.instanceId}`)
   print(`  root token     ${host.root_token}`)
   print(`  tools read     ${host.fileFolder}/cluster.json`)
   print(`  state          ${memory ? 'kept in memory' : host.directory}\n`)
@@ -119,5 +120,5 @@ try {
   await main()
 } catch (error) {
   complain(`${textOf(error)}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
+  process.exitCode = error instanceof StartUsageError ? 2 : 1
 }

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks'
 import { parseJsonObject } from '../../../../shared/values/json.ts'
 import { signLogin } from '../../../command/login/signed-login.ts'
-import type { Host } from '../../host/host.ts'
-import { askHost } from '../../pair/dr-client.ts'
-import { DEMONSTRATOR, HOME, WORKLOAD } from '../../provider/home.ts'
+import type { LocalHost } from '../../host/host.ts'
+import { requestHost } from '../../pair/dr-client.ts'
+import { DEMONSTRATION_INSTANCE, HOME_ACCOUNT, WORKLOAD_INSTANCE } from '../../provider/home.ts'
 
 /** The result of a demonstration login. */
 export interface DemonstratedLogin {
@@ -23,7 +23,7 @@ interface LoginAnswer {
 }
 
 /** The parts of a host that a demonstration uses. */
-type Shown = Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'control'>
+type Shown = Pick<LocalHost, 'base_url' | 'root_token' | 'cluster' | 'control'>
 
 const ROLE_NAME = 'web-server'
 
@@ -31,7 +31,7 @@ const ROLE_NAME = 'web-server'
  * Creates accounts and workloads in the imitated AWS, and logs two workloads in. It may be repeated on a kept
  * cluster.
  */
-export async function demonstrate(
+export async function demonstrateLogins(
   host: Shown,
   callsOf: () => Record<string, number>,
 ): Promise<DemonstratedLogin[]> {
@@ -56,17 +56,23 @@ export async function demonstrate(
 export async function createLoginProof({
   control,
 }: Pick<Shown, 'control'>): Promise<Record<string, string> & { role: string }> {
-  const { account } = HOME
-  const session = await control.session({ account, role: ROLE_NAME, session: DEMONSTRATOR.instanceId })
+  const { account } = HOME_ACCOUNT
+  const session = await control.session({
+    account,
+    role: ROLE_NAME,
+    session: DEMONSTRATION_INSTANCE.instanceId,
+  })
   return { role: 'demo-iam', ...signLogin(session) }
 }
 
 async function makeWorkloads({ control }: Shown) {
-  const { account } = HOME
+  const { account } = HOME_ACCOUNT
   const role = await control.putRole({ account, name: ROLE_NAME })
   const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })
-  const known = (await control.listInstances({ account, region: HOME.region })).map(one => one.instanceId)
-  for (const instance of [WORKLOAD, DEMONSTRATOR])
+  const known = (await control.listInstances({ account, region: HOME_ACCOUNT.region })).map(
+    one => one.instanceId,
+  )
+  for (const instance of [WORKLOAD_INSTANCE, DEMONSTRATION_INSTANCE])
     if (!known.includes(instance.instanceId))
       await control.putInstance({
         ...instance,
@@ -74,7 +80,7 @@ async function makeWorkloads({ control }: Shown) {
         instanceProfileArn: profile.arn,
         tags: { Name: 'demo' },
       })
-  const { rsa2048 } = await control.documents(DEMONSTRATOR)
+  const { rsa2048 } = await control.documents(DEMONSTRATION_INSTANCE)
   return {
     roleArn: role.arn,
     document: rsa2048.replaceAll('\n', ''),
@@ -84,19 +90,19 @@ async function makeWorkloads({ control }: Shown) {
 
 async function configure(host: Shown, certificate: string, roleArn: string): Promise<void> {
   const path = 'auth/cloud'
-  await askHost(host, `${path}/config/certificate/local-aws`, {
+  await requestHost(host, `${path}/config/certificate/local-aws`, {
     cloud_public_cert: Buffer.from(certificate).toString('base64'),
   })
-  await askHost(host, 'sys/policies/acl/demo', {
+  await requestHost(host, 'sys/policies/acl/demo', {
     policy: 'path "auth/cloud/role/*" { capabilities = ["read", "list"] }',
   })
-  await askHost(host, `${path}/role/demo-ec2`, {
+  await requestHost(host, `${path}/role/demo-ec2`, {
     auth_type: 'ec2',
-    bound_account_id: HOME.account,
+    bound_account_id: HOME_ACCOUNT.account,
     token_policies: 'demo',
     token_ttl: '30m',
   })
-  await askHost(host, `${path}/role/demo-iam`, {
+  await requestHost(host, `${path}/role/demo-iam`, {
     auth_type: 'iam',
     bound_iam_principal_arn: roleArn,
     token_policies: 'demo',
@@ -105,7 +111,7 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
 }
 
 /** Returns the call counts in a line of the login function's log. Undefined: the line has none. */
-export const readCalls = (line: string): Record<string, number> | undefined =>
+export const parseCallCounts = (line: string): Record<string, number> | undefined =>
   parseJsonObject(line)?.['calls'] as Record<string, number> | undefined
 
 async function login(

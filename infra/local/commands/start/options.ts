@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readAuthorities } from '../../../build/authorities.ts'
-import { root } from '../../../checkout.ts'
+import { checkoutRoot } from '../../../checkout.ts'
 
 interface Option {
   /** placeholder and parser of its value; absent: it takes none */
@@ -76,7 +76,7 @@ const options = {
 type OptionName = keyof typeof options
 const rows = Object.entries(options) as [OptionName, Option][]
 
-export const HELP = `npm start [-- options]        a cluster on this machine, then a login of each type
+export const START_HELP_TEXT = `npm start [-- options]        a cluster on this machine, then a login of each type
 
 ${rows.map(([name, { value = '', help }]) => `  ${`--${name} ${value}`.padEnd(23)}${help}`).join('\n')}
 
@@ -92,27 +92,27 @@ export type StartOptions = {
 }
 
 /** An invalid command line, explained in one line. */
-export class UsageError extends Error {}
+export class StartUsageError extends Error {}
 
 const MORE = 'see npm start -- --help'
 
 /**
  * Parses a command line.
  * @param environment contains options that npm took because the `--` before them is missing
- * @throws UsageError
+ * @throws StartUsageError
  */
 export function readStartOptions(args: string[], environment: NodeJS.ProcessEnv): StartOptions {
   rejectTakenOptions(args, environment)
   const { values, tokens } = parseWords(args)
   if (tokens.some(({ kind }) => kind === 'option-terminator'))
-    throw new UsageError(`a second -- has no effect; leave it out (${MORE})`)
+    throw new StartUsageError(`a second -- has no effect; leave it out (${MORE})`)
   const asked: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(values) as [OptionName, string | boolean][])
     asked[name] = typeof value === 'string' ? (options[name] as Option).read?.(value, name) : value
   for (const [one, others, why] of contradictions)
     for (const other of others)
       if (asked[one] !== undefined && asked[other] !== undefined)
-        throw new UsageError(`--${one} and --${other} cannot be used together: ${why}`)
+        throw new StartUsageError(`--${one} and --${other} cannot be used together: ${why}`)
   return asked
 }
 
@@ -126,8 +126,8 @@ function parseWords(args: string[]) {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL')
-      throw new UsageError(`${quoted(message)} is not an option; ${MORE}`)
-    throw new UsageError(`${message.split('\n')[0]?.split('. To specify')[0]}: ${MORE}`)
+      throw new StartUsageError(`${quoted(message)} is not an option; ${MORE}`)
+    throw new StartUsageError(`${message.split('\n')[0]?.split('. To specify')[0]}: ${MORE}`)
   }
 }
 
@@ -143,7 +143,7 @@ function rejectTakenOptions(args: readonly string[], environment: NodeJS.Process
   )
   if (taken.length === 0) return
   const meant = taken.map(name => `--${name}`).join(' ')
-  throw new UsageError(
+  throw new StartUsageError(
     `npm took ${meant} as its own option. Use npm start -- ${meant}${args.length > 0 ? ` ${args.join(' ')}` : ''}`,
   )
 }
@@ -157,34 +157,36 @@ const contradictions: readonly [OptionName, readonly OptionName[], string][] = [
 
 function originOf(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'http:') throw new UsageError(`--${name} must be a URL such as http://127.0.0.1:4566`)
+  if (url?.protocol !== 'http:')
+    throw new StartUsageError(`--${name} must be a URL such as http://127.0.0.1:4566`)
   return url.origin
 }
 
 function regionOf(text: string, name: string): string {
   if (!/^[a-z]{2}(-[a-z]+)+-\d+$/.test(text))
-    throw new UsageError(`--${name} must be a region such as us-east-1`)
+    throw new StartUsageError(`--${name} must be a region such as us-east-1`)
   return text
 }
 
 function bundlesOf(text: string, name: string): string {
-  if (!existsSync(resolve(root, text))) throw new UsageError(`--${name}: there is no directory ${text}`)
+  if (!existsSync(resolve(checkoutRoot, text)))
+    throw new StartUsageError(`--${name}: there is no directory ${text}`)
   try {
     readAuthorities(text)
   } catch (error) {
-    throw new UsageError(`--${name}: ${(error as Error).message}`)
+    throw new StartUsageError(`--${name}: ${(error as Error).message}`)
   }
   return text
 }
 
 function nameOf(text: string, name: string): string {
   if (!/^[\w-][\w.-]{0,63}$/.test(text))
-    throw new UsageError(`--${name}: a cluster name has at most 64 letters, digits, "_", "-" and "."`)
+    throw new StartUsageError(`--${name}: a cluster name has at most 64 letters, digits, "_", "-" and "."`)
   return text
 }
 
 function portOf(text: string, name: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
-    throw new UsageError(`--${name} must be a number from 0 (any free port) to 65535`)
+    throw new StartUsageError(`--${name} must be a number from 0 (any free port) to 65535`)
   return Number(text)
 }

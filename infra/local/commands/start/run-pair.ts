@@ -1,13 +1,13 @@
-import { endOnSignals } from '../../os/ending.ts'
+import { endProcessOnSignals } from '../../os/ending.ts'
 import { readDrStatus } from '../../pair/dr-client.ts'
-import { joinLocalPair, waitUntilSettled } from '../../pair/pair.ts'
-import { type PairProcesses, type ProcessOptions, startPairProcesses } from '../../pair/processes.ts'
-import { formatStands } from '../../pair/stand.ts'
-import { formatCommands, formatPair } from '../../pair/text.ts'
+import { joinLocalPair, waitUntilPairSettled } from '../../pair/pair.ts'
+import { type PairProcesses, type PairProcessOptions, startPairProcesses } from '../../pair/processes.ts'
+import { formatPairStatus } from '../../pair/stand.ts'
+import { formatPairAddresses, formatPairCommands } from '../../pair/text.ts'
 import { withCountdown } from '../../pair/waiting.ts'
-import { demonstrate } from './demonstration.ts'
+import { demonstrateLogins } from './demonstration.ts'
 
-type RunOptions = ProcessOptions & {
+type RunOptions = PairProcessOptions & {
   /** end after the demonstration */
   once: boolean
 }
@@ -18,11 +18,11 @@ type RunOptions = ProcessOptions & {
  * somebody starts it.
  * @param print receives output for the user
  */
-export async function runPair(
+export async function runLocalPair(
   { once, ...options }: RunOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  const ending = endOnSignals()
+  const ending = endProcessOnSignals()
   const what = 'both clusters start, and at first their functions are bundled'
   const pair = await withCountdown({ what, seconds: 30, say: print }, () => startPairProcesses(options))
   const over = new AbortController()
@@ -55,20 +55,24 @@ async function showOnce(pair: PairProcesses, once: boolean, print: (text: string
   const joined = await joinLocalPair(pair, print)
   if (!joined) {
     const { east, west } = pair
-    print(formatStands({ east: await readDrStatus(east), west: await readDrStatus(west) }))
-    print(formatCommands({ primary: east, secondary: west }))
+    print(formatPairStatus({ east: await readDrStatus(east), west: await readDrStatus(west) }))
+    print(formatPairCommands({ primary: east, secondary: west }))
     if (once) throw new Error('neither cluster follows the other')
     return
   }
   const { primary, secondary } = joined
-  print(formatPair(joined))
-  for (const { type, role } of await demonstrate(primary, () => ({})))
+  print(formatPairAddresses(joined))
+  for (const { type, role } of await demonstrateLogins(primary, () => ({})))
     print(`${type} login on ${primary.cluster}: a token for role ${role}`)
   print('')
   const both = { [primary.cluster]: primary, [secondary.cluster]: secondary }
   const what = 'both clusters reach the same position and root'
-  print(formatStands(await withCountdown({ what, seconds: 15, say: print }, () => waitUntilSettled(both))))
-  print(formatCommands(joined))
+  print(
+    formatPairStatus(
+      await withCountdown({ what, seconds: 15, say: print }, () => waitUntilPairSettled(both)),
+    ),
+  )
+  print(formatPairCommands(joined))
 }
 
 /** Reports each cluster that ends unexpectedly. @throws Error once both have ended */

@@ -7,27 +7,27 @@ type ObjectSchema<Input, Checked> = v.GenericSchema<Input, Checked> & {
 }
 
 /** A control command: the schema of its argument, and its action. */
-export interface Command<Input, Checked, Result> {
+export interface ControlCommand<Input, Checked, Result> {
   schema: ObjectSchema<Input, Checked>
   run(aws: ImitatedAws, input: Checked): Result | Promise<Result>
 }
 
 /** Declares a command. Argument and result types follow from its two parts. */
-export const command = <Input, Checked, Result>(
+export const defineControlCommand = <Input, Checked, Result>(
   schema: ObjectSchema<Input, Checked>,
   run: (aws: ImitatedAws, input: Checked) => Result | Promise<Result>,
-): Command<Input, Checked, Result> => ({ schema, run })
+): ControlCommand<Input, Checked, Result> => ({ schema, run })
 
 /** A command as tests call it; an argument without required members may be omitted. */
 export type ControlMethod<C> =
-  C extends Command<infer Input, infer _Checked, infer Result>
+  C extends ControlCommand<infer Input, infer _Checked, infer Result>
     ? Record<never, never> extends Input
       ? (input?: Input) => Promise<Result>
       : (input: Input) => Promise<Result>
     : never
 
 /** A command without its types. */
-export interface AnyCommand {
+export interface AnyControlCommand {
   schema: v.GenericSchema
   run(aws: ImitatedAws, input: never): unknown
 }
@@ -37,14 +37,14 @@ export interface AnyCommand {
  * @returns a copy of the result, so that callers cannot change the imitated AWS
  * @throws Error that names the faulty member, or the command's own error
  */
-export async function runCommand(
+export async function runControlCommand(
   aws: ImitatedAws,
-  { schema, run }: AnyCommand,
+  { schema, run }: AnyControlCommand,
   input: unknown,
 ): Promise<unknown> {
   const checked = v.safeParse(schema, input ?? {})
   if (!checked.success) throw new Error(checked.issues.map(describe).join('; '))
-  // `command` ties schema and action together, which the table's type does not express.
+  // `defineControlCommand` ties schema and action together, which the table's type does not express.
   const result = await run(aws, checked.output as never)
   await aws.saved()
   return structuredClone(result)

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type InstanceState, instanceStates } from '../state/state.ts'
+import { type Ec2InstanceState, ec2InstanceStates } from '../state/state.ts'
 
 const account = v.pipe(v.string(), v.regex(/^\d{12}$/, 'an account number has 12 digits'))
 const region = v.pipe(v.string(), v.regex(/^[a-z]{2,4}(-[a-z]+)+-\d+$/, 'not the name of a region'))
@@ -13,7 +13,7 @@ const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
 const maybe = v.optional(v.string())
 const maybeNone = v.optional(v.nullable(v.string()))
 const services = ['sts', 'ec2', 'iam', 'kms', 'logs'] as const
-const states = Object.keys(instanceStates) as InstanceState[]
+const states = Object.keys(ec2InstanceStates) as Ec2InstanceState[]
 
 const instanceValues = {
   imageId: maybe,
@@ -36,7 +36,7 @@ const denial = v.strictObject({ principalArn: v.string(), action: v.string() })
  * Arguments of the control commands. Unknown members are rejected, so that typing errors are noticed. Commands that
  * only name an object accept the whole object, as another command returned it.
  */
-export const inputs = {
+export const controlInputSchemas = {
   nothing: v.strictObject({}),
   newInstance: v.strictObject({ account, region, instanceId: maybe, ...instanceValues }),
   instanceChange: v.strictObject({ ...instanceName, ...instanceValues }),

@@ -1,7 +1,13 @@
 import { createPrivateKey, generateKeyPair, X509Certificate } from 'node:crypto'
 import { promisify } from 'node:util'
-import { certificatePem, dsaSha1, rsaSha256, type SignatureScheme, selfSign } from './certificate.ts'
-import type { Signing } from './cms.ts'
+import {
+  dsaSha1,
+  rsaSha256,
+  type SignatureScheme,
+  selfSignCertificate,
+  toCertificatePem,
+} from './certificate.ts'
+import type { CmsSigning } from './cms.ts'
 
 /** A key with its self-signed certificate, both PEM. */
 export interface CertifiedKey {
@@ -10,7 +16,7 @@ export interface CertifiedKey {
 }
 
 /** The three signers of identity documents, named as the certificates AWS publishes per region. */
-export interface Authority {
+export interface DocumentAuthority {
   /** RSA-2048, signs the `rsa2048` item. */
   rsa2048: CertifiedKey
   /** RSA-1024, signs the `signature` item. */
@@ -20,7 +26,7 @@ export interface Authority {
 }
 
 /** Signature scheme of each signer's certificate and documents. */
-const schemes: Record<keyof Authority, SignatureScheme> = {
+const schemes: Record<keyof DocumentAuthority, SignatureScheme> = {
   rsa2048: rsaSha256,
   rsa: rsaSha256,
   dsa: dsaSha1,
@@ -29,7 +35,7 @@ const schemes: Record<keyof Authority, SignatureScheme> = {
 const generate = promisify(generateKeyPair)
 
 /** Generates keys and certificates, which takes about 100 ms. */
-export async function createAuthority(): Promise<Authority> {
+export async function createDocumentAuthority(): Promise<DocumentAuthority> {
   const [rsa2048, rsa, dsa] = await Promise.all([
     generate('rsa', { modulusLength: 2048 }),
     generate('rsa', { modulusLength: 1024 }),
@@ -45,7 +51,7 @@ export async function createAuthority(): Promise<Authority> {
 type KeyPair = Awaited<ReturnType<typeof generate>>
 
 const signerOf = ({ publicKey, privateKey }: KeyPair, scheme: SignatureScheme): CertifiedKey => ({
-  certificate: certificatePem(selfSign(publicKey, privateKey, scheme)),
+  certificate: toCertificatePem(selfSignCertificate(publicKey, privateKey, scheme)),
   privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 })
 
@@ -53,7 +59,11 @@ const signerOf = ({ publicKey, privateKey }: KeyPair, scheme: SignatureScheme): 
  * Returns what signing as one of the three needs.
  * @param at signing time, milliseconds since 1970
  */
-export const signingAs = (authority: Authority, name: keyof Authority, at: number): Signing => ({
+export const documentSigningAs = (
+  authority: DocumentAuthority,
+  name: keyof DocumentAuthority,
+  at: number,
+): CmsSigning => ({
   privateKey: createPrivateKey(authority[name].privateKey),
   serial: BigInt(`0x${new X509Certificate(authority[name].certificate).serialNumber}`),
   scheme: schemes[name],

@@ -1,16 +1,16 @@
 import { type KeyObject, randomBytes, sign } from 'node:crypto'
 import {
-  bits,
+  derBitString,
+  derInteger,
   derNull,
   derOctets,
   derOid,
-  integer,
-  printable,
-  sequence,
-  setOf,
-  tagged,
-  time,
-  yes,
+  derPrintableString,
+  derSequence,
+  derSet,
+  derTagged,
+  derTime,
+  derTrue,
 } from './der.ts'
 
 /** How a certificate, and the documents it verifies, are signed. */
@@ -23,16 +23,20 @@ export interface SignatureScheme {
 /** RSA PKCS#1 v1.5 with SHA-256. */
 export const rsaSha256: SignatureScheme = {
   digest: 'sha256',
-  algorithm: sequence(derOid('1.2.840.113549.1.1.11'), derNull()),
+  algorithm: derSequence(derOid('1.2.840.113549.1.1.11'), derNull()),
 }
 
 /** DSA with SHA-1. */
-export const dsaSha1: SignatureScheme = { digest: 'sha1', algorithm: sequence(derOid('1.2.840.10040.4.3')) }
+export const dsaSha1: SignatureScheme = {
+  digest: 'sha1',
+  algorithm: derSequence(derOid('1.2.840.10040.4.3')),
+}
 
-const attribute = (type: string, value: string): Buffer => setOf(sequence(derOid(type), printable(value)))
+const attribute = (type: string, value: string): Buffer =>
+  derSet(derSequence(derOid(type), derPrintableString(value)))
 
 /** Issuer and subject of every certificate made here: C=US, ST=Washington State, L=Seattle, O=… */
-export const issuer: Buffer = sequence(
+export const certificateIssuerName: Buffer = derSequence(
   attribute('2.5.4.6', 'US'),
   attribute('2.5.4.8', 'Washington State'),
   attribute('2.5.4.7', 'Seattle'),
@@ -56,38 +60,44 @@ export interface CertificateFacts {
  * @returns DER
  * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
  */
-export function certificate(
+export function encodeCertificate(
   { publicKey, subject, issuer, serial, validity, extensions }: CertificateFacts,
   privateKey: KeyObject,
   scheme: SignatureScheme,
 ): Buffer {
-  const authority = sequence(derOid('2.5.29.19'), yes(), derOctets(sequence(yes())))
-  const content = sequence(
-    tagged(0, integer(2n)),
-    integer(serial),
+  const authority = derSequence(derOid('2.5.29.19'), derTrue(), derOctets(derSequence(derTrue())))
+  const content = derSequence(
+    derTagged(0, derInteger(2n)),
+    derInteger(serial),
     scheme.algorithm,
     issuer,
-    sequence(...validity.map(time)),
+    derSequence(...validity.map(derTime)),
     subject,
     publicKey.export({ type: 'spki', format: 'der' }),
-    tagged(3, sequence(authority, ...extensions)),
+    derTagged(3, derSequence(authority, ...extensions)),
   )
-  return sequence(content, scheme.algorithm, bits(sign(scheme.digest, content, privateKey)))
+  return derSequence(content, scheme.algorithm, derBitString(sign(scheme.digest, content, privateKey)))
 }
 
 /**
  * Creates a self-signed certificate like those of AWS: a very long validity, and keyUsage without certificate signing
  * although CA is true.
  */
-export const selfSign = (publicKey: KeyObject, privateKey: KeyObject, scheme: SignatureScheme): Buffer =>
-  certificate(
+export const selfSignCertificate = (
+  publicKey: KeyObject,
+  privateKey: KeyObject,
+  scheme: SignatureScheme,
+): Buffer =>
+  encodeCertificate(
     {
       publicKey,
-      subject: issuer,
-      issuer,
+      subject: certificateIssuerName,
+      issuer: certificateIssuerName,
       serial: freshSerial(),
       validity: [Date.UTC(2015, 7, 14), Date.UTC(2195, 0, 17)],
-      extensions: [sequence(derOid('2.5.29.15'), yes(), derOctets(bits(Buffer.from([0x80]), 7)))],
+      extensions: [
+        derSequence(derOid('2.5.29.15'), derTrue(), derOctets(derBitString(Buffer.from([0x80]), 7))),
+      ],
     },
     privateKey,
     scheme,
@@ -97,7 +107,7 @@ export const selfSign = (publicKey: KeyObject, privateKey: KeyObject, scheme: Si
 const freshSerial = (): bigint => randomBytes(8).readBigUInt64BE() | (1n << 63n)
 
 /** Converts DER to the PEM block of a certificate. */
-export const certificatePem = (der: Buffer): string =>
+export const toCertificatePem = (der: Buffer): string =>
   `-----BEGIN CERTIFICATE-----\n${wrapLines(der.toString('base64'), 64)}\n-----END CERTIFICATE-----\n`
 
 /** Breaks text into lines of at most `columns`. */

@@ -1,6 +1,16 @@
 import { hash, type KeyObject, sign } from 'node:crypto'
-import { issuer, type SignatureScheme } from './certificate.ts'
-import { derNull, derOctets, derOid, indefinite, integer, sequence, setOf, tagged, time } from './der.ts'
+import { certificateIssuerName, type SignatureScheme } from './certificate.ts'
+import {
+  derInteger,
+  derNull,
+  derOctets,
+  derOid,
+  derSequence,
+  derSet,
+  derTagged,
+  derTime,
+  encodeIndefiniteBer,
+} from './der.ts'
 
 const id = {
   data: derOid('1.2.840.113549.1.7.1'),
@@ -16,15 +26,15 @@ const id = {
  * without parameters.
  */
 const digestAlgorithm = {
-  sha1: sequence(derOid('1.3.14.3.2.26'), derNull()),
-  sha256: sequence(derOid('2.16.840.1.101.3.4.2.1')),
+  sha1: derSequence(derOid('1.3.14.3.2.26'), derNull()),
+  sha256: derSequence(derOid('2.16.840.1.101.3.4.2.1')),
 }
 
 /** Octets per segment of the constructed OCTET STRING around the content. */
 const segmentLength = 1000
 
 /** The signer's key, and the signing time in milliseconds since 1970. */
-export interface Signing {
+export interface CmsSigning {
   privateKey: KeyObject
   /** Serial number of the signer's certificate, which is not embedded. */
   serial: bigint
@@ -38,35 +48,35 @@ export interface Signing {
  * @see https://www.rfc-editor.org/rfc/rfc5652#section-5
  * @see https://www.rfc-editor.org/rfc/rfc6211 for the algorithm protection attribute (not in the SHA-1 form)
  */
-export function signedData(content: Buffer, signing: Signing): Buffer {
+export function encodeCmsSignedData(content: Buffer, signing: CmsSigning): Buffer {
   const digest = digestAlgorithm[signing.scheme.digest]
   const segments = Array.from({ length: Math.ceil(content.length / segmentLength) }, (_, index) =>
     derOctets(content.subarray(index * segmentLength, (index + 1) * segmentLength)),
   )
-  return indefinite(
+  return encodeIndefiniteBer(
     0x30,
     id.signedData,
-    indefinite(
+    encodeIndefiniteBer(
       0xa0,
-      indefinite(
+      encodeIndefiniteBer(
         0x30,
-        integer(1n),
-        setOf(digest),
-        indefinite(0x30, id.data, indefinite(0xa0, indefinite(0x24, ...segments))),
-        setOf(signerInfo(content, signing, digest)),
+        derInteger(1n),
+        derSet(digest),
+        encodeIndefiniteBer(0x30, id.data, encodeIndefiniteBer(0xa0, encodeIndefiniteBer(0x24, ...segments))),
+        derSet(signerInfo(content, signing, digest)),
       ),
     ),
   )
 }
 
-function signerInfo(content: Buffer, { privateKey, serial, scheme, at }: Signing, digest: Buffer): Buffer {
+function signerInfo(content: Buffer, { privateKey, serial, scheme, at }: CmsSigning, digest: Buffer): Buffer {
   const attributes = signedAttributes(content, scheme, digest, at)
   const signature = sign(scheme.digest, attributes, privateKey)
   // Signed as SET OF, written under the implicit tag [0].
   const implicit = Buffer.concat([Buffer.from([0xa0]), attributes.subarray(1)])
-  return sequence(
-    integer(1n),
-    sequence(issuer, integer(serial)),
+  return derSequence(
+    derInteger(1n),
+    derSequence(certificateIssuerName, derInteger(serial)),
     digest,
     implicit,
     scheme.algorithm,
@@ -75,11 +85,11 @@ function signerInfo(content: Buffer, { privateKey, serial, scheme, at }: Signing
 }
 
 function signedAttributes(content: Buffer, scheme: SignatureScheme, digest: Buffer, at: number): Buffer {
-  const attribute = (type: Buffer, value: Buffer) => sequence(type, setOf(value))
-  const protection = sequence(digest, tagged(1, scheme.algorithm.subarray(2)))
-  return setOf(
+  const attribute = (type: Buffer, value: Buffer) => derSequence(type, derSet(value))
+  const protection = derSequence(digest, derTagged(1, scheme.algorithm.subarray(2)))
+  return derSet(
     attribute(id.contentType, id.data),
-    attribute(id.signingTime, time(at)),
+    attribute(id.signingTime, derTime(at)),
     attribute(id.messageDigest, derOctets(hash(scheme.digest, content, 'buffer'))),
     ...(scheme.digest === 'sha1' ? [] : [attribute(id.algorithmProtection, protection)]),
   )

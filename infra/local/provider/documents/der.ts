@@ -1,5 +1,5 @@
 /** Encodes one value with tag and definite length (X.690, 8.1). */
-export function tlv(tag: number, ...contents: Uint8Array[]): Buffer {
+export function encodeDerTlv(tag: number, ...contents: Uint8Array[]): Buffer {
   const content = Buffer.concat(contents)
   return Buffer.concat([Buffer.from([tag]), lengthOf(content.length), content])
 }
@@ -13,22 +13,23 @@ function lengthOf(length: number): Buffer {
 /**
  * Encodes one constructed value of indefinite length, closed by an end-of-contents (X.690, 8.1.3.6): BER, not DER.
  */
-export const indefinite = (tag: number, ...contents: Uint8Array[]): Buffer =>
+export const encodeIndefiniteBer = (tag: number, ...contents: Uint8Array[]): Buffer =>
   Buffer.concat([Buffer.from([tag, 0x80]), ...contents, Buffer.from([0, 0])])
 
 /** Encodes a SEQUENCE. */
-export const sequence = (...items: Uint8Array[]): Buffer => tlv(0x30, ...items)
+export const derSequence = (...items: Uint8Array[]): Buffer => encodeDerTlv(0x30, ...items)
 
 /** Encodes a SET OF, its members in DER order. */
-export const setOf = (...items: Buffer[]): Buffer => tlv(0x31, ...items.toSorted(Buffer.compare))
+export const derSet = (...items: Buffer[]): Buffer => encodeDerTlv(0x31, ...items.toSorted(Buffer.compare))
 
 /** Encodes a context-specific constructed tag `[number]`. */
-export const tagged = (number: number, ...items: Uint8Array[]): Buffer => tlv(0xa0 | number, ...items)
+export const derTagged = (number: number, ...items: Uint8Array[]): Buffer =>
+  encodeDerTlv(0xa0 | number, ...items)
 
 /** Encodes a non-negative INTEGER. */
-export function integer(value: bigint): Buffer {
+export function derInteger(value: bigint): Buffer {
   const bytes = unsigned(value)
-  return (bytes[0] ?? 0) & 0x80 ? tlv(0x02, Buffer.from([0]), bytes) : tlv(0x02, bytes)
+  return (bytes[0] ?? 0) & 0x80 ? encodeDerTlv(0x02, Buffer.from([0]), bytes) : encodeDerTlv(0x02, bytes)
 }
 
 function unsigned(value: bigint): Buffer {
@@ -39,7 +40,7 @@ function unsigned(value: bigint): Buffer {
 /** Encodes an OBJECT IDENTIFIER from its dotted form. */
 export function derOid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
-  return tlv(0x06, Buffer.from([40 * first + second, ...rest.flatMap(base128)]))
+  return encodeDerTlv(0x06, Buffer.from([40 * first + second, ...rest.flatMap(base128)]))
 }
 
 function base128(arc: number): number[] {
@@ -49,25 +50,25 @@ function base128(arc: number): number[] {
 }
 
 /** Encodes NULL. */
-export const derNull = (): Buffer => tlv(0x05)
+export const derNull = (): Buffer => encodeDerTlv(0x05)
 
 /** Encodes BOOLEAN TRUE. */
-export const yes = (): Buffer => tlv(0x01, Buffer.from([0xff]))
+export const derTrue = (): Buffer => encodeDerTlv(0x01, Buffer.from([0xff]))
 
 /** Encodes an OCTET STRING. */
-export const derOctets = (content: Uint8Array): Buffer => tlv(0x04, content)
+export const derOctets = (content: Uint8Array): Buffer => encodeDerTlv(0x04, content)
 
 /** Encodes a BIT STRING with `unusedBits` unused bits at its end. */
-export const bits = (content: Uint8Array, unusedBits = 0): Buffer =>
-  tlv(0x03, Buffer.from([unusedBits]), content)
+export const derBitString = (content: Uint8Array, unusedBits = 0): Buffer =>
+  encodeDerTlv(0x03, Buffer.from([unusedBits]), content)
 
 /** Encodes a PrintableString. */
-export const printable = (text: string): Buffer => tlv(0x13, Buffer.from(text, 'latin1'))
+export const derPrintableString = (text: string): Buffer => encodeDerTlv(0x13, Buffer.from(text, 'latin1'))
 
 /** Encodes a time in whole seconds: UTCTime up to 2049, GeneralizedTime beyond (RFC 5280, 4.1.2.5). */
-export function time(milliseconds: number): Buffer {
+export function derTime(milliseconds: number): Buffer {
   const text = `${new Date(milliseconds).toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`
   return Number(text.slice(0, 4)) < 2050
-    ? tlv(0x17, Buffer.from(text.slice(2), 'latin1'))
-    : tlv(0x18, Buffer.from(text, 'latin1'))
+    ? encodeDerTlv(0x17, Buffer.from(text.slice(2), 'latin1'))
+    : encodeDerTlv(0x18, Buffer.from(text, 'latin1'))
 }

@@ -1,8 +1,8 @@
 import { sign } from 'node:crypto'
 import type { Ec2Instance } from '../state/state.ts'
-import { type Authority, signingAs } from './authority.ts'
+import { type DocumentAuthority, documentSigningAs } from './authority.ts'
 import { wrapLines } from './certificate.ts'
-import { signedData } from './cms.ts'
+import { encodeCmsSignedData } from './cms.ts'
 
 /** The items of the metadata service under `dynamic/instance-identity/`. */
 export interface SignedDocument {
@@ -17,7 +17,7 @@ export interface SignedDocument {
 }
 
 /** Returns the identity document of an instance, with keys and spacing as AWS writes them. */
-export function documentOf(instance: Ec2Instance): string {
+export function instanceDocumentOf(instance: Ec2Instance): string {
   const entries = {
     accountId: instance.account,
     architecture: instance.architecture,
@@ -43,13 +43,23 @@ export function documentOf(instance: Ec2Instance): string {
  * Signs a text in all three forms. Base64 is wrapped at 76 columns.
  * @param at signing time, milliseconds since 1970
  */
-export function signDocument(document: string, authority: Authority, at: number): SignedDocument {
+export function signInstanceDocument(
+  document: string,
+  authority: DocumentAuthority,
+  at: number,
+): SignedDocument {
   const content = Buffer.from(document, 'utf8')
-  const { privateKey, scheme } = signingAs(authority, 'rsa', at)
+  const { privateKey, scheme } = documentSigningAs(authority, 'rsa', at)
   return {
     document,
     signature: wrapLines(sign(scheme.digest, content, privateKey).toString('base64'), 76),
-    pkcs7: wrapLines(signedData(content, signingAs(authority, 'dsa', at)).toString('base64'), 76),
-    rsa2048: wrapLines(signedData(content, signingAs(authority, 'rsa2048', at)).toString('base64'), 76),
+    pkcs7: wrapLines(
+      encodeCmsSignedData(content, documentSigningAs(authority, 'dsa', at)).toString('base64'),
+      76,
+    ),
+    rsa2048: wrapLines(
+      encodeCmsSignedData(content, documentSigningAs(authority, 'rsa2048', at)).toString('base64'),
+      76,
+    ),
   }
 }

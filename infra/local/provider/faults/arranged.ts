@@ -1,18 +1,18 @@
 import type { KeptBusEvent } from './bus-events.ts'
-import { type CallLog, newCallLog } from './calls.ts'
-import { type Connections, newConnections } from './connections.ts'
-import type { Fault, HeldCalls } from './faults.ts'
-import type { Limit } from './limits.ts'
+import { createProviderCallLog, type ProviderCallLog } from './calls.ts'
+import { createOpenConnections, type OpenConnections } from './connections.ts'
+import type { HeldCalls, ProviderFault } from './faults.ts'
+import type { CallRateLimit } from './limits.ts'
 import type { LogGroups } from './log-groups.ts'
 
 /** What tests arrange and observe; never written to the state file. */
-export interface Arranged {
+export interface ArrangedFaults {
   /** In the order they were arranged. */
-  faults: Fault[]
+  faults: ProviderFault[]
   held: HeldCalls
-  limits: Limit[]
-  calls: CallLog
-  connections: Connections
+  limits: CallRateLimit[]
+  calls: ProviderCallLog
+  connections: OpenConnections
   logGroups: LogGroups
   busEvents: KeptBusEvent[]
   /** Age below which a new access key is not known yet. */
@@ -21,12 +21,12 @@ export interface Arranged {
 }
 
 /** Creates an empty state. */
-export const nothingArranged = (): Arranged => ({
+export const createArrangedFaults = (): ArrangedFaults => ({
   faults: [],
   held: new Map(),
   limits: [],
-  calls: newCallLog(),
-  connections: newConnections(),
+  calls: createProviderCallLog(),
+  connections: createOpenConnections(),
   logGroups: new Map(),
   busEvents: [],
   keyDelayMs: 0,

@@ -1,4 +1,4 @@
-import { keepNewest } from './kept.ts'
+import { keepNewestElements } from './kept.ts'
 
 /** An event on the default bus of an account in a region. */
 export interface KeptBusEvent {
@@ -13,4 +13,4 @@ export interface KeptBusEvent {
 
 /** Adds an event to the kept ones. */
 export const keepBusEvent = (events: KeptBusEvent[], event: KeptBusEvent): void =>
-  keepNewest(events, 1000, [event])
+  keepNewestElements(events, 1000, [event])

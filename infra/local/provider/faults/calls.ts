@@ -1,7 +1,7 @@
-import { keepNewest } from './kept.ts'
+import { keepNewestElements } from './kept.ts'
 
 /** One request that the provider answered. */
-export interface CallRecord {
+export interface ProviderCallRecord {
   /** Rises by one with each call, never reset. */
   seq: number
   /** RFC 3339, the provider's clock. */
@@ -23,8 +23,8 @@ export interface CallRecord {
 }
 
 /** The most recent calls. */
-export interface CallLog {
-  records: CallRecord[]
+export interface ProviderCallLog {
+  records: ProviderCallRecord[]
   nextSeq: number
 }
 
@@ -32,13 +32,13 @@ export interface CallLog {
 const KEPT = 2000
 
 /** Creates an empty log. */
-export const newCallLog = (): CallLog => ({ records: [], nextSeq: 1 })
+export const createProviderCallLog = (): ProviderCallLog => ({ records: [], nextSeq: 1 })
 
 /** Adds a call and numbers it. */
-export function recordCall(log: CallLog, call: Omit<CallRecord, 'seq'>): void {
-  keepNewest(log.records, KEPT, [{ seq: log.nextSeq++, ...call }])
+export function recordProviderCall(log: ProviderCallLog, call: Omit<ProviderCallRecord, 'seq'>): void {
+  keepNewestElements(log.records, KEPT, [{ seq: log.nextSeq++, ...call }])
 }
 
 /** Returns the calls numbered above `since`. */
-export const callsSince = (log: CallLog, since: number): CallRecord[] =>
+export const listCallsSince = (log: ProviderCallLog, since: number): ProviderCallRecord[] =>
   log.records.filter(call => call.seq > since)

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 
 /** Connections that look open to the client but are dead, as after a long suspension of its process. */
-export interface Connections {
+export interface OpenConnections {
   /** Resets all connections that have served until now as soon as something comes over them. */
   drop(): void
   lives(connection: Socket): boolean
 }
 
-export function newConnections(): Connections {
+export function createOpenConnections(): OpenConnections {
   const servedSince = new WeakMap<Socket, number>()
   let drops = 0
   return {

@@ -2,11 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { AwsError, awsError } from '../wire/errors.ts'
 import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
-import { recordCall } from './calls.ts'
-import { type Fault, type FaultFacts, hold, rawAnswer, takeFault } from './faults.ts'
+import { recordProviderCall } from './calls.ts'
+import {
+  holdCall,
+  type ProviderFault,
+  type ProviderFaultFacts,
+  rawFaultAnswer,
+  takeProviderFault,
+} from './faults.ts'
 
 /** One request on its way to an answer, with the facts that faults match and the log records. */
-export interface Exchange extends FaultFacts {
+export interface ProviderExchange extends ProviderFaultFacts {
   request: WireRequest
   region: string | null
   /** Set once the signature is verified. */
@@ -18,14 +24,14 @@ export interface Exchange extends FaultFacts {
 /** Answers a request under the arranged faults and logs it. */
 export async function answerUnderFault(
   aws: ImitatedAws,
-  exchange: Exchange,
+  exchange: ProviderExchange,
   perform: () => Promise<HttpAnswer>,
 ): Promise<WireOutcome> {
   const at = new Date(aws.now()).toISOString()
-  const fault = takeFault(aws.arranged.faults, exchange)
+  const fault = takeProviderFault(aws.arranged.faults, exchange)
   const outcome = fault === undefined ? await perform() : await strike(aws, fault, exchange, perform)
   const { service, action, account, region, principalArn, request } = exchange
-  recordCall(aws.arranged.calls, {
+  recordProviderCall(aws.arranged.calls, {
     at,
     service,
     action,
@@ -42,19 +48,19 @@ export async function answerUnderFault(
 
 async function strike(
   { arranged }: ImitatedAws,
-  fault: Fault,
-  exchange: Exchange,
+  fault: ProviderFault,
+  exchange: ProviderExchange,
   perform: () => Promise<HttpAnswer>,
 ): Promise<WireOutcome> {
   const lost = fault.when === 'after' ? await perform() : undefined
   if (fault.delayMs > 0) await sleep(fault.delayMs)
-  if (fault.kind === 'hold') await hold(arranged.held, fault)
+  if (fault.kind === 'hold') await holdCall(arranged.held, fault)
   if (fault.kind === 'delay' || fault.kind === 'hold') return lost ?? perform()
   if (fault.kind === 'reset') return 'reset'
-  return fault.kind === 'answer' ? rawAnswer(fault) : exchange.refuse(errorOf(fault))
+  return fault.kind === 'answer' ? rawFaultAnswer(fault) : exchange.refuse(errorOf(fault))
 }
 
-function errorOf({ kind, status, code }: Fault): AwsError {
+function errorOf({ kind, status, code }: ProviderFault): AwsError {
   if (kind === 'throttle') return new AwsError('throttled', 'Rate exceeded')
   const message = 'We encountered an internal error. Please try again.'
   return status === undefined && code === undefined

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type HttpAnswer, textAnswer } from '../wire/http.ts'
+import { createTextAnswer, type HttpAnswer } from '../wire/http.ts'
 
 /** The effect of a fault; `hold` makes calls wait until they are released. */
-export type FaultKind = 'throttle' | 'error' | 'reset' | 'delay' | 'hold' | 'answer'
+export type ProviderFaultKind = 'throttle' | 'error' | 'reset' | 'delay' | 'hold' | 'answer'
 
 /** An arranged fault; absent filters match everything. */
-export interface Fault {
+export interface ProviderFault {
   id: string
   service?: string | undefined
   action?: string | undefined
@@ -16,7 +16,7 @@ export interface Fault {
   skip: number
   /** `after`: the action takes effect and only its answer is lost. */
   when: 'before' | 'after'
-  kind: FaultKind
+  kind: ProviderFaultKind
   /** For kind `error`; the service's own internal error when both are absent. */
   status?: number | undefined
   code?: string | undefined
@@ -27,7 +27,7 @@ export interface Fault {
 }
 
 /** What a fault matches. */
-export interface FaultFacts {
+export interface ProviderFaultFacts {
   service: string
   action: string
   account: string | null
@@ -37,7 +37,10 @@ export interface FaultFacts {
  * Returns the fault that hits this call, if any, and counts the hit. A used-up fault is removed.
  * @param faults changed in place
  */
-export function takeFault(faults: Fault[], facts: FaultFacts): Fault | undefined {
+export function takeProviderFault(
+  faults: ProviderFault[],
+  facts: ProviderFaultFacts,
+): ProviderFault | undefined {
   for (const fault of faults) {
     if (!matches(fault, facts)) continue
     if (fault.skip > 0) {
@@ -51,20 +54,20 @@ export function takeFault(faults: Fault[], facts: FaultFacts): Fault | undefined
   return undefined
 }
 
-const matches = (fault: Fault, facts: FaultFacts): boolean =>
+const matches = (fault: ProviderFault, facts: ProviderFaultFacts): boolean =>
   (fault.service ?? facts.service) === facts.service &&
   (fault.action ?? facts.action) === facts.action &&
   (fault.account ?? facts.account) === facts.account
 
 /** Returns the raw answer of a fault of kind `answer`; default: an empty 200. */
-export const rawAnswer = ({ answer }: Fault): HttpAnswer =>
-  textAnswer(answer?.status ?? 200, answer?.contentType ?? 'text/plain', answer?.body ?? '')
+export const rawFaultAnswer = ({ answer }: ProviderFault): HttpAnswer =>
+  createTextAnswer(answer?.status ?? 200, answer?.contentType ?? 'text/plain', answer?.body ?? '')
 
 /**
  * Arranges a fault after the existing ones.
  * @returns its id
  */
-export function arrangeFault(faults: Fault[], fault: Omit<Fault, 'id'>): string {
+export function arrangeProviderFault(faults: ProviderFault[], fault: Omit<ProviderFault, 'id'>): string {
   const id = randomUUID()
   faults.push({ ...fault, id })
   return id
@@ -74,13 +77,13 @@ export function arrangeFault(faults: Fault[], fault: Omit<Fault, 'id'>): string 
 export type HeldCalls = Map<string, (() => void)[]>
 
 /** Waits until the fault is released. */
-export const hold = (held: HeldCalls, { id }: Fault): Promise<void> =>
+export const holdCall = (held: HeldCalls, { id }: ProviderFault): Promise<void> =>
   new Promise(resolve => {
     held.set(id, [...(held.get(id) ?? []), resolve])
   })
 
 /** Ends faults, of one id or all, and releases the calls that they hold. */
-export function release(faults: Fault[], held: HeldCalls, id?: string): void {
+export function releaseHeldCalls(faults: ProviderFault[], held: HeldCalls, id?: string): void {
   const others = id === undefined ? [] : faults.filter(fault => fault.id !== id)
   faults.splice(0, faults.length, ...others)
   for (const [holder, calls] of [...held]) {

@@ -1,5 +1,5 @@
 /** A token bucket per account and region for one action. */
-export interface Limit {
+export interface CallRateLimit {
   service: string
   action: string
   /** Tokens added per second. */
@@ -15,8 +15,8 @@ export interface Limit {
  * @param now milliseconds of a monotonic clock
  * @returns false if a limit is set for the action and its bucket is empty
  */
-export function isWithinLimits(
-  limits: readonly Limit[],
+export function isWithinRateLimits(
+  limits: readonly CallRateLimit[],
   call: { service: string; action: string; account: string; region: string },
   now: number,
 ): boolean {
@@ -32,7 +32,7 @@ export function isWithinLimits(
 }
 
 /** Sets the limit of an action and replaces an earlier one; every bucket starts full. */
-export function arrangeLimit(limits: Limit[], limit: Omit<Limit, 'buckets'>): void {
+export function arrangeRateLimit(limits: CallRateLimit[], limit: Omit<CallRateLimit, 'buckets'>): void {
   const others = limits.filter(one => one.service !== limit.service || one.action !== limit.action)
   limits.splice(0, limits.length, ...others, { ...limit, buckets: new Map() })
 }

@@ -1,4 +1,4 @@
-import { keepNewest } from './kept.ts'
+import { keepNewestElements } from './kept.ts'
 
 /** One line in a log group. */
 export interface KeptLogEvent {
@@ -19,7 +19,7 @@ export interface LogGroupName {
 export type LogGroups = Map<string, Map<string, KeptLogEvent[]>>
 
 /** Returns the streams of a group. A group is created when it is first named. */
-export function streamsOf(
+export function logStreamsOf(
   groups: LogGroups,
   { account, region, group }: LogGroupName,
 ): Map<string, KeptLogEvent[]> {
@@ -30,5 +30,5 @@ export function streamsOf(
 }
 
 /** Adds events to a stream. */
-export const appendEvents = (stream: KeptLogEvent[], events: readonly KeptLogEvent[]): void =>
-  keepNewest(stream, 10_000, events)
+export const appendLogEvents = (stream: KeptLogEvent[], events: readonly KeptLogEvent[]): void =>
+  keepNewestElements(stream, 10_000, events)

@@ -1,8 +1,8 @@
 import type { PresentedSignature } from '../signing/presented-signature.ts'
-import type { KeyFacts } from '../signing/sigv4.ts'
+import type { SigningKeyFacts } from '../signing/sigv4.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
-import type { AccessKey, User } from '../state/state.ts'
-import { readSession, type SessionFacts, sessionArn } from './sessions.ts'
+import type { IamAccessKey, IamUser } from '../state/state.ts'
+import { type AssumedRoleSessionFacts, readRoleSession, sessionArnOf } from './sessions.ts'
 
 /** The owner of the credentials that signed a request. */
 export interface AwsCaller {
@@ -16,11 +16,11 @@ export interface AwsCaller {
   /** The ARN that permissions are attached to; for a session, that of its role. */
   permissionArn: string
   /** Absent for sessions. */
-  user?: User | undefined
+  user?: IamUser | undefined
 }
 
 /** A caller with the access key that identifies it. */
-export interface CallerKey extends KeyFacts {
+export interface CallerAccessKey extends SigningKeyFacts {
   caller: AwsCaller
 }
 
@@ -29,10 +29,13 @@ export interface CallerKey extends KeyFacts {
  * @returns undefined for a key that does not exist, is inactive, is younger than the arranged delay, or whose session
  * token is missing or wrong
  */
-export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): CallerKey | undefined {
+export function lookUpCallerKey(
+  aws: ImitatedAws,
+  presented: PresentedSignature,
+): CallerAccessKey | undefined {
   const { accessKeyId, sessionToken } = presented
   if (sessionToken !== undefined) {
-    const session = readSession(aws, accessKeyId, sessionToken)
+    const session = readRoleSession(aws, accessKeyId, sessionToken)
     return session && { ...session, sessionToken, caller: callerOfSession(session) }
   }
   const key = aws.state.accessKeys.get(accessKeyId)
@@ -44,10 +47,10 @@ export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): Call
 // Without a delay a key works even when the clock was set back to before its creation.
 const isUsable = (
   { arranged: { keyDelayMs }, now }: ImitatedAws,
-  { status, createdAt }: AccessKey,
+  { status, createdAt }: IamAccessKey,
 ): boolean => status === 'Active' && (keyDelayMs === 0 || now() - createdAt >= keyDelayMs)
 
-const callerOfUser = (user: User): AwsCaller => ({
+const callerOfUser = (user: IamUser): AwsCaller => ({
   kind: user.name === '' ? 'root' : 'user',
   account: user.account,
   partition: user.partition,
@@ -57,11 +60,11 @@ const callerOfUser = (user: User): AwsCaller => ({
   user,
 })
 
-const callerOfSession = ({ role, sessionName }: SessionFacts): AwsCaller => ({
+const callerOfSession = ({ role, sessionName }: AssumedRoleSessionFacts): AwsCaller => ({
   kind: 'session',
   account: role.account,
   partition: role.partition,
-  arn: sessionArn(role, sessionName),
+  arn: sessionArnOf(role, sessionName),
   userId: `${role.roleId}:${sessionName}`,
   permissionArn: role.arn,
 })

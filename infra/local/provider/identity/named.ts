@@ -21,7 +21,7 @@ interface Named extends Name {
  * @param type as its ARN has it
  * @param fresh initial values, which an existing one keeps
  */
-export function putNamed<Given extends Name, Fresh>(
+export function putNamedEntity<Given extends Name, Fresh>(
   aws: ImitatedAws,
   all: Map<string, Given & Fresh & Named>,
   type: 'user' | 'role' | 'instance-profile',
@@ -42,16 +42,16 @@ export function putNamed<Given extends Name, Fresh>(
  * @param what its description in the error
  * @throws NoSuchEntity 404
  */
-export function findNamed<Entity>(
+export function findNamedEntity<Entity>(
   all: ReadonlyMap<string, Entity>,
   what: string,
   account: string,
   name: string,
 ): Entity {
   const entity = all.get(`${account}/${name}`)
-  if (entity === undefined) throw noSuch(`${what} ${name} cannot be found.`)
+  if (entity === undefined) throw noSuchEntityError(`${what} ${name} cannot be found.`)
   return entity
 }
 
 /** Creates IAM's error for a missing entity. */
-export const noSuch = (message: string) => awsError(404, 'NoSuchEntity', message)
+export const noSuchEntityError = (message: string) => awsError(404, 'NoSuchEntity', message)

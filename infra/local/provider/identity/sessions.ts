@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { iamId } from '../state/ids.ts'
+import { randomIamId } from '../state/ids.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { sealText, unsealText } from '../state/seal.ts'
 import type { IamRole } from '../state/state.ts'
@@ -7,7 +7,7 @@ import type { IamRole } from '../state/state.ts'
 const USE = 'session'
 
 /** Temporary credentials of an assumed role. */
-export interface Session {
+export interface AssumedRoleSession {
   accessKeyId: string
   secretAccessKey: string
   sessionToken: string
@@ -18,7 +18,7 @@ export interface Session {
 }
 
 /** The content of a session token. */
-export interface SessionFacts {
+export interface AssumedRoleSessionFacts {
   accessKeyId: string
   secretAccessKey: string
   role: IamRole
@@ -28,13 +28,13 @@ export interface SessionFacts {
 }
 
 /** Issues temporary credentials. The token is the sealed session, as in AWS, so nothing is stored. */
-export function openSession(
+export function openRoleSession(
   aws: ImitatedAws,
   role: IamRole,
   sessionName: string,
   ttlSeconds: number,
-): Session {
-  const accessKeyId = iamId('ASIA')
+): AssumedRoleSession {
+  const accessKeyId = randomIamId('ASIA')
   const expiresAt = (Math.floor(aws.now() / 1000) + ttlSeconds) * 1000
   const content = [accessKeyId, role.account, role.name, role.roleId, sessionName, expiresAt]
   return {
@@ -42,7 +42,7 @@ export function openSession(
     secretAccessKey: secretOf(aws, accessKeyId),
     sessionToken: sealText(aws, USE, JSON.stringify(content)),
     expiration: new Date(expiresAt).toISOString().replace('.000', ''),
-    arn: sessionArn(role, sessionName),
+    arn: sessionArnOf(role, sessionName),
   }
 }
 
@@ -51,7 +51,11 @@ export function openSession(
  * @returns undefined for a token that this provider did not issue, that belongs to another access key, or whose role
  * was deleted; an expired session is returned
  */
-export function readSession(aws: ImitatedAws, accessKeyId: string, token: string): SessionFacts | undefined {
+export function readRoleSession(
+  aws: ImitatedAws,
+  accessKeyId: string,
+  token: string,
+): AssumedRoleSessionFacts | undefined {
   const text = unsealText(aws, USE, token)
   if (text === undefined) return undefined
   const [id, account, roleName, roleId, sessionName, expiresAt] = JSON.parse(text)
@@ -61,7 +65,7 @@ export function readSession(aws: ImitatedAws, accessKeyId: string, token: string
 }
 
 /** Returns the ARN of a session; it does not contain the role's path. */
-export const sessionArn = (role: IamRole, sessionName: string): string =>
+export const sessionArnOf = (role: IamRole, sessionName: string): string =>
   `arn:${role.partition}:sts::${role.account}:assumed-role/${role.name}/${sessionName}`
 
 const secretOf = (aws: ImitatedAws, accessKeyId: string): string =>

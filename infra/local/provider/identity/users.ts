@@ -1,26 +1,29 @@
-import { iamId, secretKey } from '../state/ids.ts'
+import { randomIamId, randomSecretKey } from '../state/ids.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
-import type { AccessKey, User } from '../state/state.ts'
+import type { IamAccessKey, IamUser } from '../state/state.ts'
 import { awsError } from '../wire/errors.ts'
-import { findNamed, noSuch, putNamed } from './named.ts'
+import { findNamedEntity, noSuchEntityError, putNamedEntity } from './named.ts'
 
 /** Most access keys one user has ("IAM object quotas", IAM User Guide). */
 const maxKeys = 2
 
 /** Creates a user, or moves an existing one to another path; its unique id and keys stay. */
-export const putUser = (
+export const putIamUser = (
   aws: ImitatedAws,
-  given: Pick<User, 'account' | 'name' | 'path' | 'partition'>,
-): User =>
-  putNamed(aws, aws.state.users, 'user', given, { userId: iamId('AIDA'), accessKeyIds: [] as string[] })
+  given: Pick<IamUser, 'account' | 'name' | 'path' | 'partition'>,
+): IamUser =>
+  putNamedEntity(aws, aws.state.users, 'user', given, {
+    userId: randomIamId('AIDA'),
+    accessKeyIds: [] as string[],
+  })
 
 /** Returns the root user of an account, and creates it at the first call. */
-export function rootUser(aws: ImitatedAws, account: string, partition: string): User {
+export function rootUserOfAccount(aws: ImitatedAws, account: string, partition: string): IamUser {
   const known = aws.state.users.get(`${account}/`)
   if (known !== undefined) return known
   const arn = `arn:${partition}:iam::${account}:root`
   const named = { account, partition, path: '/', name: '', userId: account, arn }
-  const root: User = { ...named, createdAt: aws.now(), accessKeyIds: [] }
+  const root: IamUser = { ...named, createdAt: aws.now(), accessKeyIds: [] }
   aws.state.users.set(`${account}/`, root)
   aws.changed()
   return root
@@ -30,24 +33,24 @@ export function rootUser(aws: ImitatedAws, account: string, partition: string): 
 const OPERATOR = 'operator'
 
 /** Returns the operator's access key, the same for all hosts of an imitated AWS. Creates it at the first call. */
-export function operatorKey(aws: ImitatedAws): AccessKey {
+export function createOperatorKey(aws: ImitatedAws): IamAccessKey {
   const { account } = aws.home
   const known = aws.state.users.get(`${account}/${OPERATOR}`)
-  const user = known ?? putUser(aws, { account, name: OPERATOR, path: '/', partition: 'aws' })
+  const user = known ?? putIamUser(aws, { account, name: OPERATOR, path: '/', partition: 'aws' })
   const [first] = user.accessKeyIds
-  return first === undefined ? addAccessKey(aws, user) : findAccessKey(aws, user, first)
+  return first === undefined ? addUserAccessKey(aws, user) : findUserAccessKey(aws, user, first)
 }
 
 /**
  * Returns the user of that name.
  * @throws NoSuchEntity 404
  */
-export const findUser = (aws: ImitatedAws, account: string, name: string): User =>
-  findNamed(aws.state.users, 'The user with name', account, name)
+export const findIamUser = (aws: ImitatedAws, account: string, name: string): IamUser =>
+  findNamedEntity(aws.state.users, 'The user with name', account, name)
 
 /** Deletes a user with its keys. A user created later under that name is a different user. */
-export function deleteUser(aws: ImitatedAws, account: string, name: string): void {
-  const user = findUser(aws, account, name)
+export function deleteIamUser(aws: ImitatedAws, account: string, name: string): void {
+  const user = findIamUser(aws, account, name)
   for (const id of user.accessKeyIds) aws.state.accessKeys.delete(id)
   aws.state.users.delete(`${account}/${name}`)
   aws.changed()
@@ -57,13 +60,13 @@ export function deleteUser(aws: ImitatedAws, account: string, name: string): voi
  * Creates another access key for a user.
  * @throws LimitExceeded 409 if it has two
  */
-export function addAccessKey(aws: ImitatedAws, user: User): AccessKey {
+export function addUserAccessKey(aws: ImitatedAws, user: IamUser): IamAccessKey {
   if (user.accessKeyIds.length >= maxKeys) {
     throw awsError(409, 'LimitExceeded', `Cannot exceed quota for AccessKeysPerUser: ${maxKeys}`)
   }
-  const key: AccessKey = {
-    accessKeyId: iamId('AKIA'),
-    secretAccessKey: secretKey(),
+  const key: IamAccessKey = {
+    accessKeyId: randomIamId('AKIA'),
+    secretAccessKey: randomSecretKey(),
     account: user.account,
     user: user.name,
     status: 'Active',
@@ -79,17 +82,17 @@ export function addAccessKey(aws: ImitatedAws, user: User): AccessKey {
  * Returns one of the user's keys.
  * @throws NoSuchEntity 404, also for a key of another user
  */
-export function findAccessKey(aws: ImitatedAws, user: User, accessKeyId: string): AccessKey {
+export function findUserAccessKey(aws: ImitatedAws, user: IamUser, accessKeyId: string): IamAccessKey {
   const key = aws.state.accessKeys.get(accessKeyId)
   if (key === undefined || !user.accessKeyIds.includes(accessKeyId)) {
-    throw noSuch(`The Access Key with id ${accessKeyId} cannot be found.`)
+    throw noSuchEntityError(`The Access Key with id ${accessKeyId} cannot be found.`)
   }
   return key
 }
 
 /** Deletes one of the user's keys. */
-export function removeAccessKey(aws: ImitatedAws, user: User, accessKeyId: string): void {
-  findAccessKey(aws, user, accessKeyId)
+export function removeUserAccessKey(aws: ImitatedAws, user: IamUser, accessKeyId: string): void {
+  findUserAccessKey(aws, user, accessKeyId)
   user.accessKeyIds = user.accessKeyIds.filter(id => id !== accessKeyId)
   aws.state.accessKeys.delete(accessKeyId)
   aws.changed()

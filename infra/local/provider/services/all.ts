@@ -10,17 +10,17 @@ import {
   listAccessKeys,
   updateAccessKey,
 } from './iam.ts'
-import { jsonProtocol } from './json-protocol.ts'
+import { createJsonProtocol } from './json-protocol.ts'
 import { decryptWithKey, generateDataKey } from './kms.ts'
 import { createLogStream, putLogEvents } from './logs.ts'
-import { ec2Protocol, queryProtocol } from './query-protocol.ts'
-import { type ProviderService, service } from './service.ts'
+import { createQueryProtocol, ec2Protocol } from './query-protocol.ts'
+import { createService, type ProviderService } from './service.ts'
 import { assumeRole, getCallerIdentity } from './sts.ts'
 
 const stsNamespace = 'https://sts.amazonaws.com/doc/2011-06-15/'
 const iamNamespace = 'https://iam.amazonaws.com/doc/2010-05-08/'
 
-const sts = service(queryProtocol(stsNamespace, '2011-06-15'), {
+const sts = createService(createQueryProtocol(stsNamespace, '2011-06-15'), {
   GetCallerIdentity: getCallerIdentity,
   AssumeRole: assumeRole,
 })
@@ -28,10 +28,10 @@ const sts = service(queryProtocol(stsNamespace, '2011-06-15'), {
 /** The services by their name in credential scopes, with their actions. */
 const services: Record<string, ProviderService> = {
   sts,
-  ec2: service(ec2Protocol, {
+  ec2: createService(ec2Protocol, {
     DescribeInstances: describeInstances,
   }),
-  iam: service(queryProtocol(iamNamespace, '2010-05-08'), {
+  iam: createService(createQueryProtocol(iamNamespace, '2010-05-08'), {
     GetUser: getUser,
     GetRole: getRole,
     GetInstanceProfile: getInstanceProfile,
@@ -40,15 +40,15 @@ const services: Record<string, ProviderService> = {
     DeleteAccessKey: deleteAccessKey,
     UpdateAccessKey: updateAccessKey,
   }),
-  kms: service(jsonProtocol('TrentService'), {
+  kms: createService(createJsonProtocol('TrentService'), {
     Decrypt: decryptWithKey,
     GenerateDataKey: generateDataKey,
   }),
-  logs: service(jsonProtocol('Logs_20140328'), {
+  logs: createService(createJsonProtocol('Logs_20140328'), {
     CreateLogStream: createLogStream,
     PutLogEvents: putLogEvents,
   }),
-  events: service(jsonProtocol('AWSEvents'), {
+  events: createService(createJsonProtocol('AWSEvents'), {
     PutEvents: putBusEvents,
   }),
 }
@@ -56,11 +56,13 @@ const services: Record<string, ProviderService> = {
 const byName = new Map(Object.entries(services))
 
 /** Finds a service by name. */
-export function findService(name: string | undefined): [name: string, service: ProviderService] | undefined {
+export function findAwsService(
+  name: string | undefined,
+): [name: string, service: ProviderService] | undefined {
   const found = name === undefined ? undefined : byName.get(name)
   return found && [name ?? '', found]
 }
 
 /** Guesses the service of a request without a usable signature; default: STS. */
-export const guessService = (request: WireRequest): [name: string, service: ProviderService] =>
+export const guessAwsService = (request: WireRequest): [name: string, service: ProviderService] =>
   Object.entries(services).find(([, one]) => one.has(one.actionOf(request))) ?? ['sts', sts]

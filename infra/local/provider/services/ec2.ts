@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
-import { instancesIn } from '../state/instances.ts'
-import { type Ec2Instance, instanceStates } from '../state/state.ts'
+import { instancesInRegion } from '../state/instances.ts'
+import { type Ec2Instance, ec2InstanceStates } from '../state/state.ts'
 import { awsError } from '../wire/errors.ts'
-import type { Tree } from '../wire/xml.ts'
-import type { Params } from './query-protocol.ts'
+import type { XmlTree } from '../wire/xml.ts'
+import type { QueryParams } from './query-protocol.ts'
 import type { ActionCall } from './service.ts'
 
 /** Most values of one filter (DescribeInstances, EC2 API reference). */
 const maxFilterValues = 200
 
 /** DescribeInstances (EC2 API reference): instances of the caller's account in the scope's region. */
-export function describeInstances({ input, caller, region, aws }: ActionCall<Params>): {
-  [name: string]: Tree
+export function describeInstances({ input, caller, region, aws }: ActionCall<QueryParams>): {
+  [name: string]: XmlTree
 } {
-  const all = instancesIn(aws, caller.account, region)
+  const all = instancesInRegion(aws, caller.account, region)
   const named = listOf(input, 'InstanceId')
   const found = named.length > 0 ? byIds(all, named) : byFilter(all, input)
   return { reservationSet: found.map(instance => reservation(aws, instance)) }
@@ -35,7 +35,7 @@ function byIds(all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): E
  * Returns the instances that match the filter `instance-id`, the only supported one; unknown ids are ignored. Without
  * a filter it returns all.
  */
-function byFilter(all: ReadonlyMap<string, Ec2Instance>, params: Params): Ec2Instance[] {
+function byFilter(all: ReadonlyMap<string, Ec2Instance>, params: QueryParams): Ec2Instance[] {
   const name = params.get('Filter.2.Name') ?? params.get('Filter.1.Name')
   if (name === undefined) return [...all.values()]
   if (name !== 'instance-id' || params.has('Filter.2.Name'))
@@ -49,23 +49,23 @@ function byFilter(all: ReadonlyMap<string, Ec2Instance>, params: Params): Ec2Ins
 const pick = (all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): Ec2Instance[] =>
   [...new Set(ids)].flatMap(id => all.get(id) ?? [])
 
-function listOf(params: Params, name: string): string[] {
+function listOf(params: QueryParams, name: string): string[] {
   const values: string[] = []
   for (let n = 1; params.has(`${name}.${n}`); n++) values.push(params.get(`${name}.${n}`) ?? '')
   return values
 }
 
-const reservation = (aws: ImitatedAws, instance: Ec2Instance): Tree => ({
+const reservation = (aws: ImitatedAws, instance: Ec2Instance): XmlTree => ({
   reservationId: instance.reservationId,
   ownerId: instance.account,
   groupSet: [],
   instancesSet: [description(aws, instance)],
 })
 
-const description = (aws: ImitatedAws, instance: Ec2Instance): Tree => ({
+const description = (aws: ImitatedAws, instance: Ec2Instance): XmlTree => ({
   instanceId: instance.instanceId,
   imageId: instance.imageId,
-  instanceState: { code: instanceStates[instance.state], name: instance.state },
+  instanceState: { code: ec2InstanceStates[instance.state], name: instance.state },
   instanceType: instance.instanceType,
   launchTime: new Date(instance.pendingTime).toISOString(),
   placement: { availabilityZone: instance.availabilityZone, groupName: '', tenancy: 'default' },
@@ -77,7 +77,7 @@ const description = (aws: ImitatedAws, instance: Ec2Instance): Tree => ({
   tagSet: Object.entries(instance.tags).map(([key, value]) => ({ key, value })),
 })
 
-function profileOf(aws: ImitatedAws, { instanceProfileArn: arn, account }: Ec2Instance): Tree {
+function profileOf(aws: ImitatedAws, { instanceProfileArn: arn, account }: Ec2Instance): XmlTree {
   if (arn === null) return undefined
   const profile = aws.state.profiles.get(`${account}/${arn.split('/').at(-1)}`)
   // An instance keeps a profile that was deleted in IAM, with its id.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { parseJsonObject } from '../../../../shared/values/json.ts'
 import { keepBusEvent } from '../faults/bus-events.ts'
-import { jsonAction } from './json-protocol.ts'
+import { createJsonAction } from './json-protocol.ts'
 
 const entries = v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(10))
 
@@ -20,7 +20,7 @@ const entry = v.object({
 })
 
 /** PutEvents (EventBridge API reference) on the default bus: each entry is accepted, or gets an error. */
-export const putBusEvents = jsonAction(
+export const putBusEvents = createJsonAction(
   v.object({ Entries: entries }),
   ({ aws, caller, region, input: { Entries: given } }) => {
     const Entries = given.map(one => {

@@ -1,22 +1,22 @@
-import { findProfile, findRole } from '../identity/roles.ts'
-import { addAccessKey, findAccessKey, findUser, removeAccessKey } from '../identity/users.ts'
-import type { AccessKey, IamRole, User } from '../state/state.ts'
+import { findIamRole, findInstanceProfile } from '../identity/roles.ts'
+import { addUserAccessKey, findIamUser, findUserAccessKey, removeUserAccessKey } from '../identity/users.ts'
+import type { IamAccessKey, IamRole, IamUser } from '../state/state.ts'
 import { awsError } from '../wire/errors.ts'
-import type { Tree } from '../wire/xml.ts'
-import { optional, type Params, required } from './query-protocol.ts'
+import type { XmlTree } from '../wire/xml.ts'
+import { optionalParam, type QueryParams, requiredParam } from './query-protocol.ts'
 import type { ActionCall } from './service.ts'
 
 /** GetUser (IAM API reference): the named user, or the caller. The root user has no name. */
-export const getUser = (call: ActionCall<Params>): Tree => ({ User: userTree(ownerOf(call)) })
+export const getUser = (call: ActionCall<QueryParams>): XmlTree => ({ User: userTree(ownerOf(call)) })
 
 /** GetRole (IAM API reference). */
-export const getRole = ({ aws, caller, input }: ActionCall<Params>): Tree => ({
-  Role: roleTree(findRole(aws, caller.account, required(input, 'RoleName'))),
+export const getRole = ({ aws, caller, input }: ActionCall<QueryParams>): XmlTree => ({
+  Role: roleTree(findIamRole(aws, caller.account, requiredParam(input, 'RoleName'))),
 })
 
 /** GetInstanceProfile (IAM API reference). */
-export function getInstanceProfile({ aws, caller, input }: ActionCall<Params>): Tree {
-  const profile = findProfile(aws, caller.account, required(input, 'InstanceProfileName'))
+export function getInstanceProfile({ aws, caller, input }: ActionCall<QueryParams>): XmlTree {
+  const profile = findInstanceProfile(aws, caller.account, requiredParam(input, 'InstanceProfileName'))
   const roles = profile.roles.flatMap(name => aws.state.roles.get(`${caller.account}/${name}`) ?? [])
   return {
     InstanceProfile: {
@@ -31,28 +31,28 @@ export function getInstanceProfile({ aws, caller, input }: ActionCall<Params>): 
 }
 
 /** ListAccessKeys (IAM API reference). */
-export function listAccessKeys(call: ActionCall<Params>): Tree {
+export function listAccessKeys(call: ActionCall<QueryParams>): XmlTree {
   const owner = ownerOf(call)
-  const keys = owner.accessKeyIds.map(id => keyTree(findAccessKey(call.aws, owner, id)))
+  const keys = owner.accessKeyIds.map(id => keyTree(findUserAccessKey(call.aws, owner, id)))
   return { AccessKeyMetadata: keys, IsTruncated: false }
 }
 
 /** CreateAccessKey (IAM API reference). */
-export function createAccessKey(call: ActionCall<Params>): Tree {
-  const key = addAccessKey(call.aws, ownerOf(call))
+export function createAccessKey(call: ActionCall<QueryParams>): XmlTree {
+  const key = addUserAccessKey(call.aws, ownerOf(call))
   return { AccessKey: { ...keyTree(key), SecretAccessKey: key.secretAccessKey } }
 }
 
 /** DeleteAccessKey (IAM API reference). */
-export function deleteAccessKey(call: ActionCall<Params>): Tree {
-  removeAccessKey(call.aws, ownerOf(call), required(call.input, 'AccessKeyId'))
+export function deleteAccessKey(call: ActionCall<QueryParams>): XmlTree {
+  removeUserAccessKey(call.aws, ownerOf(call), requiredParam(call.input, 'AccessKeyId'))
   return undefined
 }
 
 /** UpdateAccessKey (IAM API reference): activates or deactivates. */
-export function updateAccessKey(call: ActionCall<Params>): Tree {
-  const key = findAccessKey(call.aws, ownerOf(call), required(call.input, 'AccessKeyId'))
-  const status = required(call.input, 'Status')
+export function updateAccessKey(call: ActionCall<QueryParams>): XmlTree {
+  const key = findUserAccessKey(call.aws, ownerOf(call), requiredParam(call.input, 'AccessKeyId'))
+  const status = requiredParam(call.input, 'Status')
   if (status !== 'Active' && status !== 'Inactive') {
     throw awsError(400, 'ValidationError', `Value '${status}' at 'status' failed to satisfy constraint`)
   }
@@ -62,14 +62,14 @@ export function updateAccessKey(call: ActionCall<Params>): Tree {
 }
 
 /** Returns the user named by `UserName`, or the caller. */
-function ownerOf({ aws, caller, input }: ActionCall<Params>): User {
-  const name = optional(input, 'UserName')
-  if (name !== undefined) return findUser(aws, caller.account, name)
+function ownerOf({ aws, caller, input }: ActionCall<QueryParams>): IamUser {
+  const name = optionalParam(input, 'UserName')
+  if (name !== undefined) return findIamUser(aws, caller.account, name)
   if (caller.user !== undefined) return caller.user
   throw awsError(400, 'ValidationError', 'Must specify userName when calling with non-User credentials')
 }
 
-const userTree = (user: User) => ({
+const userTree = (user: IamUser) => ({
   Path: user.name === '' ? undefined : user.path,
   UserName: user.name === '' ? undefined : user.name,
   UserId: user.userId,
@@ -85,7 +85,7 @@ const roleTree = (role: IamRole) => ({
   CreateDate: dateText(role.createdAt),
 })
 
-const keyTree = (key: AccessKey) => ({
+const keyTree = (key: IamAccessKey) => ({
   UserName: key.user === '' ? undefined : key.user,
   AccessKeyId: key.accessKeyId,
   Status: key.status,

@@ -1,11 +1,17 @@
-import { documentOf, type SignedDocument, signDocument } from '../documents/document.ts'
-import { answerUnderFault, type Exchange } from '../faults/exchange.ts'
-import { openSession } from '../identity/sessions.ts'
+import { instanceDocumentOf, type SignedDocument, signInstanceDocument } from '../documents/document.ts'
+import { answerUnderFault, type ProviderExchange } from '../faults/exchange.ts'
+import { openRoleSession } from '../identity/sessions.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { findInstance } from '../state/instances.ts'
 import { sealText, unsealText } from '../state/seal.ts'
 import type { Ec2Instance, IamRole } from '../state/state.ts'
-import { type HttpAnswer, headerOf, textAnswer, type WireOutcome, type WireRequest } from '../wire/http.ts'
+import {
+  createTextAnswer,
+  type HttpAnswer,
+  requestHeaderOf,
+  type WireOutcome,
+  type WireRequest,
+} from '../wire/http.ts'
 
 const pathPattern = /^\/imds\/(?<account>\d{12})\/(?<region>[\w-]+)\/(?<instanceId>i-[0-9a-f]+)\/(?<item>.*)$/
 const maxTtlSeconds = 21_600
@@ -30,7 +36,7 @@ export function answerMetadata(aws: ImitatedAws, request: WireRequest): Promise<
   const path = pathPattern.exec(request.path)?.groups
   if (path === undefined) return undefined
   const { account = '', region = '', instanceId = '', item = '' } = path
-  const exchange: Exchange = {
+  const exchange: ProviderExchange = {
     request,
     service: 'imds',
     action: `${request.method} ${item}`,
@@ -53,7 +59,7 @@ function answerItem(
 ): HttpAnswer | Promise<HttpAnswer> {
   if (path === 'latest/api/token') return issueToken(aws, instance, request)
   if (request.method !== 'GET') return plain(405, 'Method Not Allowed')
-  const token = headerOf(request, 'x-aws-ec2-metadata-token')
+  const token = requestHeaderOf(request, 'x-aws-ec2-metadata-token')
   if (token === undefined || !isToken(aws, instance, token)) return plain(401, 'Unauthorized')
   return readItem({ aws, instance, item: path.replace(/^latest\//, '').replace(/\/$/, '') })
 }
@@ -61,8 +67,8 @@ function answerItem(
 function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireRequest): HttpAnswer {
   if (request.method !== 'PUT') return plain(405, 'Method Not Allowed')
   // IMDS refuses tokens to forwarding proxies, so that they cannot obtain one for others.
-  if (headerOf(request, 'x-forwarded-for') !== undefined) return plain(403, 'Forbidden')
-  const ttl = headerOf(request, 'x-aws-ec2-metadata-token-ttl-seconds') ?? ''
+  if (requestHeaderOf(request, 'x-forwarded-for') !== undefined) return plain(403, 'Forbidden')
+  const ttl = requestHeaderOf(request, 'x-aws-ec2-metadata-token-ttl-seconds') ?? ''
   if (!/^\d{1,5}$/.test(ttl) || Number(ttl) < 1 || Number(ttl) > maxTtlSeconds) {
     return plain(400, 'Bad Request')
   }
@@ -82,7 +88,7 @@ const useOf = ({ account, region, instanceId }: Ec2Instance): string =>
 
 /** The items, by their path below `latest/`. */
 const items: Record<string, (reader: Reader) => string | undefined | Promise<string>> = {
-  'dynamic/instance-identity/document': ({ instance }) => documentOf(instance),
+  'dynamic/instance-identity/document': ({ instance }) => instanceDocumentOf(instance),
   'dynamic/instance-identity/signature': reader => signed(reader, 'signature'),
   'dynamic/instance-identity/pkcs7': reader => signed(reader, 'pkcs7'),
   'dynamic/instance-identity/rsa2048': reader => signed(reader, 'rsa2048'),
@@ -100,14 +106,14 @@ async function readItem(reader: Reader): Promise<HttpAnswer> {
 }
 
 const signed = async ({ aws, instance }: Reader, form: keyof SignedDocument): Promise<string> =>
-  signDocument(documentOf(instance), await aws.authority(), aws.now())[form]
+  signInstanceDocument(instanceDocumentOf(instance), await aws.authority(), aws.now())[form]
 
 /** Returns credentials of the role in the instance's profile; the session is named after the instance. */
 function credentials(reader: Reader): string | undefined {
   const role = roleOf(reader)
   if (role === undefined || reader.item !== `meta-data/iam/security-credentials/${role.name}`)
     return undefined
-  const session = openSession(reader.aws, role, reader.instance.instanceId, credentialSeconds)
+  const session = openRoleSession(reader.aws, role, reader.instance.instanceId, credentialSeconds)
   return JSON.stringify({
     Code: 'Success',
     LastUpdated: new Date(reader.aws.now()).toISOString().replace(/\.\d{3}/, ''),
@@ -126,4 +132,4 @@ function roleOf({ aws, instance }: Reader): IamRole | undefined {
   return roles.get(`${instance.account}/${profile.roles[0]}`)
 }
 
-const plain = (status: number, text: string): HttpAnswer => textAnswer(status, 'text/plain', text)
+const plain = (status: number, text: string): HttpAnswer => createTextAnswer(status, 'text/plain', text)

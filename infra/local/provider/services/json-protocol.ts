@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { parseJsonObject } from '../../../../shared/values/json.ts'
-import { jsonErrors, statusAndCode } from '../wire/error-tables.ts'
+import { findStatusAndCode, jsonErrorTable } from '../wire/error-tables.ts'
 import { awsError } from '../wire/errors.ts'
-import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
-import type { Action, AwsContext, Protocol } from './service.ts'
+import { createTextAnswer, type HttpAnswer, requestHeaderOf, type WireRequest } from '../wire/http.ts'
+import type { ActionContext, ServiceAction, ServiceProtocol } from './service.ts'
 
 /** A JSON object that has not been checked yet. */
 type JsonInput = Readonly<Record<string, unknown>>
@@ -13,21 +13,21 @@ type JsonInput = Readonly<Record<string, unknown>>
  * @param target the service's name before the action's
  * @see https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
  */
-export const jsonProtocol = (target: string): Protocol<JsonInput, object | undefined> => ({
+export const createJsonProtocol = (target: string): ServiceProtocol<JsonInput, object | undefined> => ({
   actionOf: request => {
-    const [prefix, action = ''] = headerOf(request, 'x-amz-target')?.split('.') ?? []
+    const [prefix, action = ''] = requestHeaderOf(request, 'x-amz-target')?.split('.') ?? []
     return prefix === target ? action : ''
   },
   inputOf,
   answer: (_request, _action, result) => jsonAnswer(200, result === undefined ? '' : JSON.stringify(result)),
   refuse: (_request, error) => {
-    const { status, code, message } = statusAndCode(error, jsonErrors)
+    const { status, code, message } = findStatusAndCode(error, jsonErrorTable)
     return jsonAnswer(status, JSON.stringify({ __type: code, message }))
   },
 })
 
 const jsonAnswer = (status: number, body: string): HttpAnswer =>
-  textAnswer(status, 'application/x-amz-json-1.1', body)
+  createTextAnswer(status, 'application/x-amz-json-1.1', body)
 
 function inputOf(request: WireRequest): JsonInput {
   const value = parseJsonObject(request.body.toString('utf8') || '{}')
@@ -39,11 +39,11 @@ function inputOf(request: WireRequest): JsonInput {
  * Declares an action whose input has a schema. If the schema's message is one word, that is the error code.
  * @see https://smithy.io/2.0/spec/type-refinement-traits.html for missing members, and those of another type
  */
-export const jsonAction =
-  <S extends v.GenericSchema, Context = AwsContext>(
+export const createJsonAction =
+  <S extends v.GenericSchema, Context = ActionContext>(
     schema: S,
     run: (call: Context & { input: v.InferOutput<S> }) => object | undefined,
-  ): Action<JsonInput, object | undefined, Context> =>
+  ): ServiceAction<JsonInput, object | undefined, Context> =>
   call => {
     const read = v.safeParse(schema, call.input)
     if (read.success) return run({ ...call, input: read.output })

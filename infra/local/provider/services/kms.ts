@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
-import { seal, unseal } from '../state/seal.ts'
+import { sealBytes, unsealBytes } from '../state/seal.ts'
 import { awsError } from '../wire/errors.ts'
-import { jsonAction } from './json-protocol.ts'
+import { createJsonAction } from './json-protocol.ts'
 
 const keyArn = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/
 const DATA_KEY_BYTES = 32
@@ -15,7 +15,7 @@ const context = v.optional(v.record(v.string(), v.string(), 'ValidationException
  * GenerateDataKey (KMS API reference), for AES-256 only. Every key ARN is accepted, because templates name keys and
  * nothing creates them here.
  */
-export const generateDataKey = jsonAction(
+export const generateDataKey = createJsonAction(
   v.object({
     KeyId: v.pipe(v.string(), v.regex(keyArn, 'NotFoundException')),
     KeySpec: v.literal('AES_256', 'ValidationException'),
@@ -23,20 +23,20 @@ export const generateDataKey = jsonAction(
   }),
   ({ aws, input: { KeyId, EncryptionContext } }) => {
     const plaintext = randomBytes(DATA_KEY_BYTES)
-    const sealed = seal(aws, useOf(KeyId, EncryptionContext), plaintext)
+    const sealed = sealBytes(aws, useOf(KeyId, EncryptionContext), plaintext)
     const CiphertextBlob = Buffer.concat([Buffer.from(`${KeyId} `), sealed]).toString('base64')
     return { KeyId, CiphertextBlob, Plaintext: plaintext.toString('base64') }
   },
 )
 
 /** Decrypt (KMS API reference). The ciphertext begins with the ARN of its key. */
-export const decryptWithKey = jsonAction(
+export const decryptWithKey = createJsonAction(
   v.object({ CiphertextBlob: v.string(), EncryptionContext: context }),
   ({ aws, input: { CiphertextBlob, EncryptionContext } }) => {
     const blob = Buffer.from(CiphertextBlob, 'base64')
     const end = blob.indexOf(' ')
     const KeyId = blob.toString('latin1', 0, Math.max(0, end))
-    const plaintext = unseal(aws, useOf(KeyId, EncryptionContext), blob.subarray(end + 1))
+    const plaintext = unsealBytes(aws, useOf(KeyId, EncryptionContext), blob.subarray(end + 1))
     if (plaintext === undefined)
       throw awsError(
         400,

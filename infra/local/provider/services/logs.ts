@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { defined } from '../../../../shared/values/defined.ts'
-import { appendEvents, type KeptLogEvent, streamsOf } from '../faults/log-groups.ts'
+import { appendLogEvents, type KeptLogEvent, logStreamsOf } from '../faults/log-groups.ts'
 import { awsError } from '../wire/errors.ts'
-import { jsonAction } from './json-protocol.ts'
+import { createJsonAction } from './json-protocol.ts'
 import type { ActionCall } from './service.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,7 +24,7 @@ const logEvents = v.pipe(
 )
 
 /** CreateLogStream (CloudWatch Logs API reference). It creates the group if needed. */
-export const createLogStream = jsonAction(v.object(stream), call => {
+export const createLogStream = createJsonAction(v.object(stream), call => {
   const streams = streamsIn(call)
   if (streams.has(call.input.logStreamName))
     throw awsError(400, 'ResourceAlreadyExistsException', 'The specified log stream already exists')
@@ -35,7 +35,7 @@ export const createLogStream = jsonAction(v.object(stream), call => {
 /**
  * PutLogEvents (CloudWatch Logs API reference). It reports events that are too old or too new, and stores the others.
  */
-export const putLogEvents = jsonAction(v.object({ ...stream, logEvents }, MALFORMED), call => {
+export const putLogEvents = createJsonAction(v.object({ ...stream, logEvents }, MALFORMED), call => {
   const { logStreamName: name, logEvents: given } = call.input
   const events = streamsIn(call).get(name)
   if (events === undefined)
@@ -43,7 +43,7 @@ export const putLogEvents = jsonAction(v.object({ ...stream, logEvents }, MALFOR
   const now = call.aws.now()
   const tooOld = given.filter(one => one.timestamp < now - OLDEST_EVENT_MS).length
   const taken = given.filter(one => one.timestamp <= now + NEWEST_EVENT_MS).length
-  appendEvents(
+  appendLogEvents(
     events,
     given.slice(tooOld, taken).map(one => ({ stream: name, ...one })),
   )
@@ -61,4 +61,4 @@ const streamsIn = ({
   region,
   input,
 }: ActionCall<{ logGroupName: string }>): Map<string, KeptLogEvent[]> =>
-  streamsOf(aws.arranged.logGroups, { account: caller.account, region, group: input.logGroupName })
+  logStreamsOf(aws.arranged.logGroups, { account: caller.account, region, group: input.logGroupName })

@@ -1,12 +1,12 @@
-import { ec2Errors, queryErrors, statusAndCode } from '../wire/error-tables.ts'
+import { ec2ErrorTable, findStatusAndCode, queryErrorTable } from '../wire/error-tables.ts'
 import { awsError } from '../wire/errors.ts'
-import { parsePairs } from '../wire/form.ts'
-import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
-import { renderXml, type Tree } from '../wire/xml.ts'
-import type { Protocol } from './service.ts'
+import { parseFormPairs } from '../wire/form.ts'
+import { createTextAnswer, type HttpAnswer, requestHeaderOf, type WireRequest } from '../wire/http.ts'
+import { renderXml, type XmlTree } from '../wire/xml.ts'
+import type { ServiceProtocol } from './service.ts'
 
 /** Decoded parameters by name. */
-export type Params = ReadonlyMap<string, string>
+export type QueryParams = ReadonlyMap<string, string>
 
 /**
  * The query protocol of STS and IAM: a form or query string as input; XML as output, or JSON of the same nesting if
@@ -14,7 +14,10 @@ export type Params = ReadonlyMap<string, string>
  * @param version the only API version that the service accepts
  * @see https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
  */
-export const queryProtocol = (xmlns: string, version: string): Protocol<Params, Tree> => ({
+export const createQueryProtocol = (
+  xmlns: string,
+  version: string,
+): ServiceProtocol<QueryParams, XmlTree> => ({
   actionOf,
   inputOf: request => versioned(paramsOf(request), version),
   answer: (request, action, result, requestId) => {
@@ -22,56 +25,57 @@ export const queryProtocol = (xmlns: string, version: string): Protocol<Params, 
     const tree = { [`${action}Result`]: result, ResponseMetadata: { RequestId: requestId } }
     return wantsJson(request)
       ? json(200, { [name]: tree })
-      : textAnswer(200, 'text/xml', renderXml(name, tree, { xmlns, listItem: 'member' }))
+      : createTextAnswer(200, 'text/xml', renderXml(name, tree, { xmlns, listItem: 'member' }))
   },
   refuse: (request, error, requestId) => {
-    const { status, code, message } = statusAndCode(error, queryErrors)
+    const { status, code, message } = findStatusAndCode(error, queryErrorTable)
     const Type = status < 500 ? 'Sender' : 'Receiver'
     const tree = { Error: { Type, Code: code, Message: message }, RequestId: requestId }
     return wantsJson(request)
       ? json(status, tree)
-      : textAnswer(status, 'text/xml', renderXml('ErrorResponse', tree, { xmlns, listItem: 'member' }))
+      : createTextAnswer(status, 'text/xml', renderXml('ErrorResponse', tree, { xmlns, listItem: 'member' }))
   },
 })
 
 const ec2Namespace = 'http://ec2.amazonaws.com/doc/2016-11-15/'
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
-const ec2Xml = (status: number, root: string, tree: Tree): HttpAnswer => {
+const ec2Xml = (status: number, root: string, tree: XmlTree): HttpAnswer => {
   const xml = renderXml(root, tree, { xmlns: ec2Namespace, listItem: 'item' })
-  return textAnswer(status, 'text/xml;charset=UTF-8', declaration + xml)
+  return createTextAnswer(status, 'text/xml;charset=UTF-8', declaration + xml)
 }
 
 /**
  * EC2's variant: no result element, lists of `item`, errors in a different envelope.
  * @see https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html
  */
-export const ec2Protocol: Protocol<Params, { [name: string]: Tree }> = {
+export const ec2Protocol: ServiceProtocol<QueryParams, { [name: string]: XmlTree }> = {
   actionOf,
   inputOf: paramsOf,
   answer: (_request, action, result, requestId) => ec2Xml(200, `${action}Response`, { requestId, ...result }),
   refuse: (_request, error, requestId) => {
-    const { status, code, message } = statusAndCode(error, ec2Errors)
+    const { status, code, message } = findStatusAndCode(error, ec2ErrorTable)
     const tree = { Errors: { Error: { Code: code, Message: message } }, RequestID: requestId }
     return ec2Xml(status, 'Response', tree)
   },
 }
 
 /** Returns a required parameter. @throws AwsError if it is missing */
-export function required(params: Params, name: string): string {
+export function requiredParam(params: QueryParams, name: string): string {
   const value = params.get(name)
   if (value) return value
   throw awsError(400, 'MissingParameter', `The request must contain the parameter ${name}`)
 }
 
 /** Returns an optional parameter; an empty one counts as absent. */
-export const optional = (params: Params, name: string): string | undefined => params.get(name) || undefined
+export const optionalParam = (params: QueryParams, name: string): string | undefined =>
+  params.get(name) || undefined
 
 function actionOf(request: WireRequest): string {
   const action = pairsOf(request).find(([name]) => name === 'Action')
   return action?.[1] ?? ''
 }
 
-function paramsOf(request: WireRequest): Params {
+function paramsOf(request: WireRequest): QueryParams {
   const pairs = pairsOf(request)
   const params = new Map(pairs)
   // Parsers disagree on repeated names, so none is accepted.
@@ -79,7 +83,7 @@ function paramsOf(request: WireRequest): Params {
   return params
 }
 
-function versioned(params: Params, version: string): Params {
+function versioned(params: QueryParams, version: string): QueryParams {
   const given = params.get('Version') ?? 'NO_VERSION_SPECIFIED'
   if (given === version) return params
   const action = params.get('Action')
@@ -91,15 +95,15 @@ function versioned(params: Params, version: string): Params {
  * query before.
  */
 const pairsOf = (request: WireRequest) => [
-  ...(parsePairs(request.query) ?? []),
-  ...(isForm(request) ? (parsePairs(request.body.toString('utf8')) ?? []) : []),
+  ...(parseFormPairs(request.query) ?? []),
+  ...(isForm(request) ? (parseFormPairs(request.body.toString('utf8')) ?? []) : []),
 ]
 
 const isForm = (request: WireRequest): boolean =>
-  /^application\/x-www-form-urlencoded\b/i.test(headerOf(request, 'content-type') ?? '')
+  /^application\/x-www-form-urlencoded\b/i.test(requestHeaderOf(request, 'content-type') ?? '')
 
 const wantsJson = (request: WireRequest): boolean =>
-  (headerOf(request, 'accept') ?? '').includes('application/json')
+  (requestHeaderOf(request, 'accept') ?? '').includes('application/json')
 
-const json = (status: number, tree: Tree): HttpAnswer =>
-  textAnswer(status, 'application/json', JSON.stringify(tree))
+const json = (status: number, tree: XmlTree): HttpAnswer =>
+  createTextAnswer(status, 'application/json', JSON.stringify(tree))

@@ -4,7 +4,7 @@ import { AwsError } from '../wire/errors.ts'
 import type { HttpAnswer, WireRequest } from '../wire/http.ts'
 
 /** Context of an action, in addition to its input. */
-export interface AwsContext {
+export interface ActionContext {
   /** The verified caller. */
   caller: AwsCaller
   /** The region of the credential scope. */
@@ -13,15 +13,17 @@ export interface AwsContext {
 }
 
 /** The argument of an action. */
-export type ActionCall<Input, Context = AwsContext> = Context & { input: Input }
+export type ActionCall<Input, Context = ActionContext> = Context & { input: Input }
 
 /**
  * One action. It reads and changes the context and returns the result that the protocol renders. Throws `AwsError`.
  */
-export type Action<Input, Result, Context = AwsContext> = (call: ActionCall<Input, Context>) => Result
+export type ServiceAction<Input, Result, Context = ActionContext> = (
+  call: ActionCall<Input, Context>,
+) => Result
 
 /** The wire protocol of a family of services. */
-export interface Protocol<Input, Result> {
+export interface ServiceProtocol<Input, Result> {
   /** Returns the action of a request. Empty: it names none, or none of this service. */
   actionOf(request: WireRequest): string
   /** Parses the action's input. @throws AwsError if it is malformed */
@@ -31,17 +33,17 @@ export interface Protocol<Input, Result> {
 }
 
 /** A service without its input and result types. */
-export interface ProviderService<Context = AwsContext>
-  extends Pick<Protocol<never, never>, 'actionOf' | 'refuse'> {
+export interface ProviderService<Context = ActionContext>
+  extends Pick<ServiceProtocol<never, never>, 'actionOf' | 'refuse'> {
   has(action: string): boolean
   /** Runs an action and renders its answer. @throws AwsError */
   perform(request: WireRequest, action: string, context: Context, requestId: string): HttpAnswer
 }
 
 /** Creates a service from a protocol and a table of actions. */
-export function service<Input, Result, Context = AwsContext>(
-  protocol: Protocol<Input, Result>,
-  actions: Readonly<Record<string, Action<Input, Result, Context>>>,
+export function createService<Input, Result, Context = ActionContext>(
+  protocol: ServiceProtocol<Input, Result>,
+  actions: Readonly<Record<string, ServiceAction<Input, Result, Context>>>,
 ): ProviderService<Context> {
   const table = new Map(Object.entries(actions))
   return {

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { answerUnderFault, type Exchange } from '../faults/exchange.ts'
-import { isWithinLimits } from '../faults/limits.ts'
-import { type AwsCaller, type CallerKey, lookUpKey } from '../identity/callers.ts'
-import { isDenied, notAuthorized } from '../identity/permissions.ts'
-import { canonicalPath } from '../signing/canonical.ts'
-import { checkHost } from '../signing/host-rule.ts'
-import { readSignature } from '../signing/presented-signature.ts'
+import { answerUnderFault, type ProviderExchange } from '../faults/exchange.ts'
+import { isWithinRateLimits } from '../faults/limits.ts'
+import { type AwsCaller, type CallerAccessKey, lookUpCallerKey } from '../identity/callers.ts'
+import { isActionDenied, notAuthorizedText } from '../identity/permissions.ts'
+import { toCanonicalPath } from '../signing/canonical.ts'
+import { checkSignedHost } from '../signing/host-rule.ts'
+import { readPresentedSignature } from '../signing/presented-signature.ts'
 import { verifySignature } from '../signing/sigv4.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { AwsError } from '../wire/errors.ts'
 import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
-import { findService, guessService } from './all.ts'
+import { findAwsService, guessAwsService } from './all.ts'
 import type { ProviderService } from './service.ts'
 
 /** A request with the facts known before its signature is verified. */
 interface Opened {
   request: WireRequest
   requestId: string
-  presented: ReturnType<typeof readSignature>
-  key: CallerKey | undefined
+  presented: ReturnType<typeof readPresentedSignature>
+  key: CallerAccessKey | undefined
   service: ProviderService
-  exchange: Exchange
+  exchange: ProviderExchange
 }
 
 /** Answers a request to one of the services: verifies the signer, checks permissions and limits, runs the action. */
@@ -39,11 +39,11 @@ export function answerSignedCall(aws: ImitatedAws, request: WireRequest): Promis
 
 function open(aws: ImitatedAws, request: WireRequest): Opened {
   const requestId = randomUUID()
-  const presented = readSignature(request)
+  const presented = readPresentedSignature(request)
   const scope = presented.ok ? presented.value.scope : undefined
-  const key = presented.ok ? lookUpKey(aws, presented.value) : undefined
-  const [name, service] = findService(scope?.service) ?? guessService(request)
-  const exchange: Exchange = {
+  const key = presented.ok ? lookUpCallerKey(aws, presented.value) : undefined
+  const [name, service] = findAwsService(scope?.service) ?? guessAwsService(request)
+  const exchange: ProviderExchange = {
     request,
     service: scope?.service ?? name,
     action: service.actionOf(request),
@@ -73,7 +73,7 @@ function prove(
   if (!read.ok) throw new AwsError(read.fault.kind, read.fault.message)
   const presented = read.value
   const { region, service } = presented.scope
-  if (findService(service) === undefined) {
+  if (findAwsService(service) === undefined) {
     throw new AwsError('unknown-action', `No service is scoped as '${service}' here.`)
   }
   if (key === undefined) {
@@ -81,7 +81,8 @@ function prove(
   }
   const { caller } = key
   const problem =
-    verifySignature(request, presented, key, aws.now()) ?? checkHost(request, presented, caller.partition)
+    verifySignature(request, presented, key, aws.now()) ??
+    checkSignedHost(request, presented, caller.partition)
   if (problem !== undefined) throw new AwsError(problem.kind, problem.message)
   return { caller, region }
 }
@@ -89,20 +90,21 @@ function prove(
 /** Rejects unknown actions, then denied callers, then callers above the action's rate. */
 function admit(
   aws: ImitatedAws,
-  exchange: Exchange,
+  exchange: ProviderExchange,
   service: ProviderService,
   caller: AwsCaller,
   region: string,
 ): void {
   const { service: name, action } = exchange
-  if (canonicalPath(exchange.request.path) !== '/' || !service.has(action))
+  if (toCanonicalPath(exchange.request.path) !== '/' || !service.has(action))
     throw new AwsError('unknown-action', `Could not find operation ${action}`)
   // No policy can keep a caller from learning who it is (GetCallerIdentity, STS API reference).
-  if (action !== 'GetCallerIdentity' && isDenied(aws, caller, name, action)) {
-    throw new AwsError('denied', notAuthorized(caller, `${name}:${action}`))
+  if (action !== 'GetCallerIdentity' && isActionDenied(aws, caller, name, action)) {
+    throw new AwsError('denied', notAuthorizedText(caller, `${name}:${action}`))
   }
   const call = { service: name, action, account: caller.account, region }
-  if (!isWithinLimits(aws.arranged.limits, call, aws.now())) throw new AwsError('throttled', 'Rate exceeded')
+  if (!isWithinRateLimits(aws.arranged.limits, call, aws.now()))
+    throw new AwsError('throttled', 'Rate exceeded')
 }
 
 const named = (answer: HttpAnswer, requestId: string): HttpAnswer => ({

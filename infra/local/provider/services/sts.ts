@@ -1,25 +1,25 @@
-import { notAuthorized, trusts } from '../identity/permissions.ts'
-import { openSession } from '../identity/sessions.ts'
+import { notAuthorizedText, roleTrustsCaller } from '../identity/permissions.ts'
+import { openRoleSession } from '../identity/sessions.ts'
 import type { IamRole } from '../state/state.ts'
 import { AwsError, awsError } from '../wire/errors.ts'
-import type { Tree } from '../wire/xml.ts'
-import { optional, type Params } from './query-protocol.ts'
+import type { XmlTree } from '../wire/xml.ts'
+import { optionalParam, type QueryParams } from './query-protocol.ts'
 import type { ActionCall } from './service.ts'
 
 /** GetCallerIdentity (STS API reference): the signer. It needs no permission, and a denial has no effect. */
-export const getCallerIdentity = ({ caller }: ActionCall<Params>): Tree => ({
+export const getCallerIdentity = ({ caller }: ActionCall<QueryParams>): XmlTree => ({
   Arn: caller.arn,
   UserId: caller.userId,
   Account: caller.account,
 })
 
 /** AssumeRole (STS API reference). */
-export function assumeRole(call: ActionCall<Params>): Tree {
+export function assumeRole(call: ActionCall<QueryParams>): XmlTree {
   const roleArn = checked(call, 'RoleArn', /^arn:[\w-]+:iam::\d{12}:role\/.+$/)
   const sessionName = checked(call, 'RoleSessionName', /^[\w+=,.@-]{2,64}$/)
   const duration = durationOf(call)
   const role = assumable(call, roleArn)
-  const session = openSession(call.aws, role, sessionName, duration)
+  const session = openRoleSession(call.aws, role, sessionName, duration)
   return {
     Credentials: {
       AccessKeyId: session.accessKeyId,
@@ -32,27 +32,27 @@ export function assumeRole(call: ActionCall<Params>): Tree {
 }
 
 /** Returns the role if it exists and trusts the caller. AWS gives both failures the same text. */
-function assumable({ aws, caller, input }: ActionCall<Params>, roleArn: string): IamRole {
+function assumable({ aws, caller, input }: ActionCall<QueryParams>, roleArn: string): IamRole {
   if (caller.kind === 'root') throw new AwsError('denied', 'Roles may not be assumed by root accounts.')
   const account = roleArn.split(':')[4]
   const role = aws.state.roles.get(`${account}/${roleArn.split('/').at(-1)}`)
   const mayAssume =
     role?.arn === roleArn &&
     role.partition === caller.partition &&
-    trusts(role, caller) &&
+    roleTrustsCaller(role, caller) &&
     (role.externalId === null || role.externalId === input.get('ExternalId'))
   if (role !== undefined && mayAssume) return role
-  throw new AwsError('denied', notAuthorized(caller, 'sts:AssumeRole', roleArn))
+  throw new AwsError('denied', notAuthorizedText(caller, 'sts:AssumeRole', roleArn))
 }
 
-function durationOf({ input }: ActionCall<Params>): number {
-  const seconds = Number(optional(input, 'DurationSeconds') ?? '3600')
+function durationOf({ input }: ActionCall<QueryParams>): number {
+  const seconds = Number(optionalParam(input, 'DurationSeconds') ?? '3600')
   if (Number.isInteger(seconds) && seconds >= 900 && seconds <= 43_200) return seconds
   throw invalid('durationSeconds', input.get('DurationSeconds'), 'have a value between 900 and 43200')
 }
 
-function checked({ input }: ActionCall<Params>, name: string, pattern: RegExp): string {
-  const value = optional(input, name)
+function checked({ input }: ActionCall<QueryParams>, name: string, pattern: RegExp): string {
+  const value = optionalParam(input, name)
   if (value === undefined) throw invalid(name, undefined, 'not be null')
   if (!pattern.test(value))
     throw invalid(name, value, `satisfy regular expression pattern: ${pattern.source}`)

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { type FormPair, parsePairs } from '../wire/form.ts'
-import { headerOf, type WireRequest } from '../wire/http.ts'
+import { type FormPair, parseFormPairs } from '../wire/form.ts'
+import { requestHeaderOf, type WireRequest } from '../wire/http.ts'
 import type { PresentedSignature } from './presented-signature.ts'
 
 /**
@@ -8,15 +8,15 @@ import type { PresentedSignature } from './presented-signature.ts'
  * @param unsigned names of query parameters that were added after signing
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html, step 1
  */
-export function canonicalRequest(
+export function buildCanonicalRequest(
   request: WireRequest,
   presented: PresentedSignature,
   unsigned: ReadonlySet<string>,
 ): string {
   return [
     request.method,
-    canonicalPath(request.path),
-    canonicalQuery(parsePairs(request.query) ?? [], unsigned),
+    toCanonicalPath(request.path),
+    canonicalQuery(parseFormPairs(request.query) ?? [], unsigned),
     ...presented.signedHeaders.map(name => `${name}:${canonicalValue(request, name)}`),
     '',
     presented.signedHeaders.join(';'),
@@ -31,7 +31,7 @@ export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', d
  * Removes dot segments and doubled slashes from a path, and encodes each segment once more, because every service
  * except S3 signs the encoded path encoded again.
  */
-export function canonicalPath(path: string): string {
+export function toCanonicalPath(path: string): string {
   const kept: string[] = []
   for (const segment of path.split('/')) {
     if (segment === '..') kept.pop()
@@ -55,7 +55,7 @@ const byNameThenValue = (a: FormPair, b: FormPair): number => compare(a[0], b[0]
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const canonicalValue = (request: WireRequest, name: string): string =>
-  (headerOf(request, name) ?? '').trim().replace(/\s+/g, ' ')
+  (requestHeaderOf(request, name) ?? '').trim().replace(/\s+/g, ' ')
 
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(

@@ -1,5 +1,5 @@
-import { type ErrorText, errorText } from '../wire/errors.ts'
-import { headerOf, type WireRequest } from '../wire/http.ts'
+import { type AwsErrorText, createErrorText } from '../wire/errors.ts'
+import { requestHeaderOf, type WireRequest } from '../wire/http.ts'
 import type { PresentedSignature } from './presented-signature.ts'
 
 /** DNS suffixes of STS, with the partitions that each serves. */
@@ -15,7 +15,7 @@ const stsName =
 
 /** Returns the endpoint that a request was meant for, if its sender names it (RFC 7239). */
 const meantHost = (request: WireRequest): string | undefined =>
-  /^host=([\w.-]+)$/.exec(headerOf(request, 'forwarded') ?? '')?.[1]
+  /^host=([\w.-]+)$/.exec(requestHeaderOf(request, 'forwarded') ?? '')?.[1]
 
 const regionName = /^[a-z]{2,4}(-[a-z]+)+-\d+$/
 
@@ -29,16 +29,16 @@ const regionName = /^[a-z]{2,4}(-[a-z]+)+-\d+$/
  * @param partition partition of the account whose key signed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_region-endpoints.html
  */
-export function checkHost(
+export function checkSignedHost(
   request: WireRequest,
   presented: PresentedSignature,
   partition: string,
-): ErrorText | undefined {
-  const name = stsName.exec(headerOf(request, 'host')?.toLowerCase() ?? '')?.groups
+): AwsErrorText | undefined {
+  const name = stsName.exec(requestHeaderOf(request, 'host')?.toLowerCase() ?? '')?.groups
   if (name === undefined) return undefined
   const { region, service } = presented.scope
   if (service !== 'sts') {
-    return errorText('bad-signature', "Credential should be scoped to correct service: 'sts'.")
+    return createErrorText('bad-signature', "Credential should be scoped to correct service: 'sts'.")
   }
   const reachable = partitionsOf[name['suffix'] ?? ''] ?? []
   const served = [name['region'], regionMeant(request)].every(one => one === undefined || one === region)
@@ -46,7 +46,7 @@ export function checkHost(
   // the name without a region belongs to the partition aws only
   const named = name['region'] !== undefined || partition === 'aws'
   if (served && known && named && reachable.includes(partition)) return undefined
-  return errorText('bad-signature', `Credential should be scoped to a valid region, not '${region}'.`)
+  return createErrorText('bad-signature', `Credential should be scoped to a valid region, not '${region}'.`)
 }
 
 /** Returns the region of the intended endpoint. The endpoint without a region in its name signs as us-east-1. */

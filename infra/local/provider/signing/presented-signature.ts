@@ -1,7 +1,7 @@
 import { failed, ok, type Result } from '../../../../shared/values/result.ts'
-import type { ErrorKind, ErrorText } from '../wire/errors.ts'
-import { type FormPair, parsePairs } from '../wire/form.ts'
-import { headerOf, type WireRequest } from '../wire/http.ts'
+import type { AwsErrorKind, AwsErrorText } from '../wire/errors.ts'
+import { type FormPair, parseFormPairs } from '../wire/form.ts'
+import { requestHeaderOf, type WireRequest } from '../wire/http.ts'
 
 /** The signature that a request presents, not verified yet. */
 export interface PresentedSignature {
@@ -20,7 +20,7 @@ export interface PresentedSignature {
 
 const algorithm = 'AWS4-HMAC-SHA256'
 
-const refused = (kind: ErrorKind, message: string) => failed<ErrorText>({ kind, message })
+const refused = (kind: AwsErrorKind, message: string) => failed<AwsErrorText>({ kind, message })
 const incomplete = (message: string) => refused('incomplete', message)
 
 /**
@@ -28,11 +28,11 @@ const incomplete = (message: string) => refused('incomplete', message)
  * @returns a refusal: `unsigned` if there is none, `incomplete` or `bad-signature` if it is malformed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
-export function readSignature(request: WireRequest): Result<PresentedSignature, ErrorText> {
-  const query = parsePairs(request.query)
+export function readPresentedSignature(request: WireRequest): Result<PresentedSignature, AwsErrorText> {
+  const query = parseFormPairs(request.query)
   if (query === undefined) return incomplete('The query string contains a syntax error')
   const presigned = query.filter(([name]) => name.startsWith('X-Amz-'))
-  const authorization = headerOf(request, 'authorization')
+  const authorization = requestHeaderOf(request, 'authorization')
   const inQuery = presigned.some(([name]) => name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature')
   if (authorization !== undefined && inQuery)
     return incomplete('Only one of the Authorization header and the query may carry a signature')
@@ -41,20 +41,20 @@ export function readSignature(request: WireRequest): Result<PresentedSignature, 
   return refused('unsigned', 'Request is missing Authentication Token')
 }
 
-function fromHeader(request: WireRequest, authorization: string): Result<PresentedSignature, ErrorText> {
+function fromHeader(request: WireRequest, authorization: string): Result<PresentedSignature, AwsErrorText> {
   const [name, ...rest] = authorization.trim().split(/\s+/)
   if (name !== algorithm) return incomplete(`Unsupported authorization type: '${name}'`)
   const parts = rest.join(' ').split(',')
   const fields = uniqueFields(parts.map(part => splitField(part.trim())))
   if (fields === undefined) return incomplete('Authorization header names a parameter twice')
   const missing = ['Credential', 'Signature', 'SignedHeaders'].filter(field => !fields.get(field))
-  const timestamp = headerOf(request, 'x-amz-date') ?? basicDate(headerOf(request, 'date'))
+  const timestamp = requestHeaderOf(request, 'x-amz-date') ?? basicDate(requestHeaderOf(request, 'date'))
   if (missing.length > 0 || timestamp === undefined)
     return incomplete(missing.map(requires('Authorization header')).concat(noDate(timestamp)).join(' '))
-  return signatureOf('header', fields, '', timestamp, headerOf(request, 'x-amz-security-token'))
+  return signatureOf('header', fields, '', timestamp, requestHeaderOf(request, 'x-amz-security-token'))
 }
 
-function fromQuery(pairs: readonly FormPair[]): Result<PresentedSignature, ErrorText> {
+function fromQuery(pairs: readonly FormPair[]): Result<PresentedSignature, AwsErrorText> {
   const fields = uniqueFields(pairs)
   if (fields === undefined) return incomplete('The query string names a parameter twice')
   if (fields.get('X-Amz-Algorithm') !== algorithm)
@@ -72,7 +72,7 @@ function signatureOf(
   prefix: string,
   timestamp: string,
   sessionToken: string | undefined,
-): Result<PresentedSignature, ErrorText> {
+): Result<PresentedSignature, AwsErrorText> {
   const credential = fields.get(`${prefix}Credential`) ?? ''
   const [accessKeyId = '', date = '', region = '', service = '', terminator, ...more] = credential.split('/')
   if (terminator === undefined || more.length > 0)
@@ -113,11 +113,12 @@ const noDate = (timestamp: string | undefined): string[] =>
     : []
 
 /** Formats a time as basic ISO 8601: `YYYYMMDD'T'HHMMSS'Z'`. @param time milliseconds since 1970 */
-export const basicText = (time: number): string => new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')
+export const toBasicTimeText = (time: number): string =>
+  new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')
 
 /** Converts a `Date` header, in either format that signers use, to basic ISO 8601. */
 function basicDate(value: string | undefined): string | undefined {
   if (value === undefined || /^\d{8}T\d{6}Z$/.test(value)) return value
   const time = Date.parse(value)
-  return Number.isNaN(time) ? value : basicText(time)
+  return Number.isNaN(time) ? value : toBasicTimeText(time)
 }

@@ -1,12 +1,12 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { secretsEqual } from '../../../../shared/values/secret.ts'
-import { type ErrorText, errorText } from '../wire/errors.ts'
-import { headerOf, type WireRequest } from '../wire/http.ts'
-import { canonicalRequest, sha256Hex } from './canonical.ts'
-import { basicText, type PresentedSignature } from './presented-signature.ts'
+import { type AwsErrorText, createErrorText } from '../wire/errors.ts'
+import { requestHeaderOf, type WireRequest } from '../wire/http.ts'
+import { buildCanonicalRequest, sha256Hex } from './canonical.ts'
+import { type PresentedSignature, toBasicTimeText } from './presented-signature.ts'
 
 /** The facts on an access key that the verifier needs. */
-export interface KeyFacts {
+export interface SigningKeyFacts {
   secretAccessKey: string
   /** Set for temporary credentials; the request must carry the same token. */
   sessionToken?: string | undefined
@@ -19,7 +19,7 @@ const maxAheadMs = 5 * 60_000
 
 /**
  * Verifies that a key signed a request, completely and recently.
- * @param presented what `readSignature` found in the same request
+ * @param presented what `readPresentedSignature` found in the same request
  * @param now milliseconds since 1970, the provider's clock
  * @returns undefined if the signature is valid, else the reason
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
@@ -27,9 +27,9 @@ const maxAheadMs = 5 * 60_000
 export function verifySignature(
   request: WireRequest,
   presented: PresentedSignature,
-  key: KeyFacts,
+  key: SigningKeyFacts,
   now: number,
-): ErrorText | undefined {
+): AwsErrorText | undefined {
   return (
     checkTime(presented, now) ??
     checkToken(presented, key) ??
@@ -40,25 +40,25 @@ export function verifySignature(
   )
 }
 
-function checkTime({ timestamp, scope }: PresentedSignature, now: number): ErrorText | undefined {
+function checkTime({ timestamp, scope }: PresentedSignature, now: number): AwsErrorText | undefined {
   const signedAt = parseBasicDate(timestamp)
   if (signedAt === undefined) {
-    return errorText('incomplete', `Date must be in ISO-8601 'basic format'. Got '${timestamp}'.`)
+    return createErrorText('incomplete', `Date must be in ISO-8601 'basic format'. Got '${timestamp}'.`)
   }
   if (timestamp.slice(0, 8) !== scope.date) {
-    return errorText(
+    return createErrorText(
       'bad-signature',
       'Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: ' +
         `'${scope.date}' != '${timestamp.slice(0, 8)}', from '${timestamp}'.`,
     )
   }
   if (signedAt < now - maxAgeMs) {
-    const limit = `${basicText(now - maxAgeMs)} (${basicText(now)} - 15 min.)`
-    return errorText('stale-signature', `Signature expired: ${timestamp} is now earlier than ${limit}`)
+    const limit = `${toBasicTimeText(now - maxAgeMs)} (${toBasicTimeText(now)} - 15 min.)`
+    return createErrorText('stale-signature', `Signature expired: ${timestamp} is now earlier than ${limit}`)
   }
   if (signedAt > now + maxAheadMs) {
-    const limit = `${basicText(now + maxAheadMs)} (${basicText(now)} + 5 min.)`
-    return errorText(
+    const limit = `${toBasicTimeText(now + maxAheadMs)} (${toBasicTimeText(now)} + 5 min.)`
+    return createErrorText(
       'stale-signature',
       `Signature not yet current: ${timestamp} is still later than ${limit}`,
     )
@@ -66,29 +66,32 @@ function checkTime({ timestamp, scope }: PresentedSignature, now: number): Error
   return undefined
 }
 
-const checkToken = (presented: PresentedSignature, key: KeyFacts): ErrorText | undefined =>
+const checkToken = (presented: PresentedSignature, key: SigningKeyFacts): AwsErrorText | undefined =>
   presented.sessionToken === key.sessionToken
     ? undefined
-    : errorText('unknown-key', 'The security token included in the request is invalid.')
+    : createErrorText('unknown-key', 'The security token included in the request is invalid.')
 
 /** Checks that `host` and every `x-amz-` header are signed, and that every signed header is present. */
-function checkCoverage(request: WireRequest, presented: PresentedSignature): ErrorText | undefined {
+function checkCoverage(request: WireRequest, presented: PresentedSignature): AwsErrorText | undefined {
   const signed = new Set(presented.signedHeaders)
   const present = new Set(request.headers.map(([name]) => name))
   const left = [...present].find(name => name.startsWith('x-amz-') && !signed.has(name))
   const unsigned = signed.has('host') ? left : 'host'
   if (unsigned !== undefined) {
-    return errorText('bad-signature', `'${unsigned}' must be a 'SignedHeader' in the AWS Authorization.`)
+    return createErrorText(
+      'bad-signature',
+      `'${unsigned}' must be a 'SignedHeader' in the AWS Authorization.`,
+    )
   }
   const absent = presented.signedHeaders.find(name => !present.has(name))
   if (absent === undefined) return undefined
-  return errorText('bad-signature', `'${absent}' is a 'SignedHeader' but is not in the request.`)
+  return createErrorText('bad-signature', `'${absent}' is a 'SignedHeader' but is not in the request.`)
 }
 
-function checkPayloadHash(request: WireRequest): ErrorText | undefined {
-  const stated = headerOf(request, 'x-amz-content-sha256')
+function checkPayloadHash(request: WireRequest): AwsErrorText | undefined {
+  const stated = requestHeaderOf(request, 'x-amz-content-sha256')
   if (stated === undefined || stated === sha256Hex(request.body)) return undefined
-  return errorText('bad-signature', "The value of 'x-amz-content-sha256' does not match the body.")
+  return createErrorText('bad-signature', "The value of 'x-amz-content-sha256' does not match the body.")
 }
 
 /**
@@ -98,28 +101,28 @@ function checkPayloadHash(request: WireRequest): ErrorText | undefined {
 function checkSignature(
   request: WireRequest,
   presented: PresentedSignature,
-  key: KeyFacts,
-): ErrorText | undefined {
+  key: SigningKeyFacts,
+): AwsErrorText | undefined {
   const lateParameters = [['X-Amz-Signature'], ['X-Amz-Signature', 'X-Amz-Security-Token']]
   const tries = presented.form === 'query' && presented.sessionToken !== undefined ? 2 : 1
   const holds = lateParameters
     .slice(0, tries)
-    .map(late => sign(canonicalRequest(request, presented, new Set(late)), presented, key))
+    .map(late => sign(buildCanonicalRequest(request, presented, new Set(late)), presented, key))
     .some(signature => secretsEqual(presented.signature, signature))
   if (holds) return undefined
-  return errorText(
+  return createErrorText(
     'bad-signature',
     'The request signature we calculated does not match the signature you provided. ' +
       'Check your AWS Secret Access Key and signing method. Consult the service documentation for details.',
   )
 }
 
-const checkSession = (key: KeyFacts, now: number): ErrorText | undefined =>
+const checkSession = (key: SigningKeyFacts, now: number): AwsErrorText | undefined =>
   key.expiresAt === undefined || now < key.expiresAt
     ? undefined
-    : errorText('expired-token', 'The security token included in the request is expired')
+    : createErrorText('expired-token', 'The security token included in the request is expired')
 
-function sign(canonical: string, { timestamp, scope }: PresentedSignature, key: KeyFacts): string {
+function sign(canonical: string, { timestamp, scope }: PresentedSignature, key: SigningKeyFacts): string {
   const scopeText = `${scope.date}/${scope.region}/${scope.service}/aws4_request`
   const toSign = `AWS4-HMAC-SHA256\n${timestamp}\n${scopeText}\n${sha256Hex(canonical)}`
   return hmac(signingKey(key.secretAccessKey, scopeText), toSign).toString('hex')

@@ -1,21 +1,21 @@
 import type { Server } from 'node:http'
-import { type Authority, createAuthority } from '../documents/authority.ts'
-import { type Arranged, nothingArranged } from '../faults/arranged.ts'
+import { createDocumentAuthority, type DocumentAuthority } from '../documents/authority.ts'
+import { type ArrangedFaults, createArrangedFaults } from '../faults/arranged.ts'
 import type { KeptBusEvent } from '../faults/bus-events.ts'
 import type { ProviderState } from './state.ts'
-import { loadState, stateWriter } from './state-file.ts'
+import { createStateWriter, loadProviderState } from './state-file.ts'
 
 /** Default account and region of commands. */
-export interface Home {
+export interface HomeAccount {
   account: string
   region: string
 }
 
 /** Everything that a handler may read or change. */
 export interface ImitatedAws {
-  readonly home: Home
+  readonly home: HomeAccount
   readonly state: ProviderState
-  readonly arranged: Arranged
+  readonly arranged: ArrangedFaults
   /** Metadata services with their own port, by their path on the common port. */
   readonly metadataPorts: Map<string, Promise<Server>>
   /** Called for every event on a bus. */
@@ -27,7 +27,7 @@ export interface ImitatedAws {
   /** Resolves once every change of `state` is written. */
   saved(): Promise<void>
   /** The signer of identity documents, created at the first call. */
-  authority(): Promise<Authority>
+  authority(): Promise<DocumentAuthority>
 }
 
 /**
@@ -35,17 +35,21 @@ export interface ImitatedAws {
  * @param clock epoch milliseconds, before any shift
  * @throws Error if the state file exists and cannot be read
  */
-export function openImitatedAws(home: Home, stateFile: string | undefined, clock: () => number): ImitatedAws {
-  const state = loadState(stateFile)
-  const writer = stateWriter(stateFile, state)
-  const arranged = nothingArranged()
+export function openImitatedAws(
+  home: HomeAccount,
+  stateFile: string | undefined,
+  clock: () => number,
+): ImitatedAws {
+  const state = loadProviderState(stateFile)
+  const writer = createStateWriter(stateFile, state)
+  const arranged = createArrangedFaults()
   const makeAuthority = async () => {
-    state.authority = await createAuthority()
+    state.authority = await createDocumentAuthority()
     writer.changed()
     await writer.saved()
     return state.authority
   }
-  let making: Promise<Authority> | undefined
+  let making: Promise<DocumentAuthority> | undefined
   return {
     home,
     state,

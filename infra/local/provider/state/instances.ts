@@ -1,5 +1,5 @@
 import { hash, randomInt } from 'node:crypto'
-import { ec2Id } from './ids.ts'
+import { randomEc2Id } from './ids.ts'
 import type { ImitatedAws } from './imitated-aws.ts'
 import type { Ec2Instance } from './state.ts'
 
@@ -12,12 +12,15 @@ export type InstancePatch = {
 }
 
 /** Returns the instances of one account in one region, by id. */
-export const instancesIn = (aws: ImitatedAws, account: string, region: string): Map<string, Ec2Instance> =>
-  aws.state.instances.get(`${account}/${region}`) ?? new Map()
+export const instancesInRegion = (
+  aws: ImitatedAws,
+  account: string,
+  region: string,
+): Map<string, Ec2Instance> => aws.state.instances.get(`${account}/${region}`) ?? new Map()
 
 /** Returns one instance. Undefined: there is none. */
 export const findInstance = (aws: ImitatedAws, name: InstanceName): Ec2Instance | undefined =>
-  instancesIn(aws, name.account, name.region).get(name.instanceId)
+  instancesInRegion(aws, name.account, name.region).get(name.instanceId)
 
 /** Launches an instance, or replaces one with the same id. */
 export function putInstance(
@@ -25,7 +28,7 @@ export function putInstance(
   place: { account: string; region: string; instanceId?: string | undefined },
   given: InstancePatch,
 ): Ec2Instance {
-  const name = { ...place, instanceId: place.instanceId ?? ec2Id('i') }
+  const name = { ...place, instanceId: place.instanceId ?? randomEc2Id('i') }
   const instance = patched({ ...name, ...defaults(aws, name.account, name.region) }, given)
   const key = `${name.account}/${name.region}`
   const siblings = aws.state.instances.get(key) ?? new Map<string, Ec2Instance>()
@@ -46,14 +49,14 @@ export function setInstance(
   const instance = findInstance(aws, name)
   if (instance === undefined) return undefined
   const changed = patched(instance, patch)
-  instancesIn(aws, name.account, name.region).set(name.instanceId, changed)
+  instancesInRegion(aws, name.account, name.region).set(name.instanceId, changed)
   aws.changed()
   return changed
 }
 
 /** Removes an instance, as EC2 does about an hour after its termination. */
 export function deleteInstance(aws: ImitatedAws, name: InstanceName): boolean {
-  const removed = instancesIn(aws, name.account, name.region).delete(name.instanceId)
+  const removed = instancesInRegion(aws, name.account, name.region).delete(name.instanceId)
   if (removed) aws.changed()
   return removed
 }
@@ -65,8 +68,8 @@ function patched(instance: Ec2Instance, patch: InstancePatch): Ec2Instance {
 
 function defaults(aws: ImitatedAws, account: string, region: string) {
   return {
-    reservationId: ec2Id('r'),
-    imageId: ec2Id('ami'),
+    reservationId: randomEc2Id('r'),
+    imageId: randomEc2Id('ami'),
     state: 'running' as const,
     vpcId: sharedId('vpc', account, region),
     subnetId: sharedId('subnet', account, region),

@@ -1,17 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeFolder } from '../../os/cluster-file.ts'
-import { emptyState, type ProviderState } from './state.ts'
+import { makePrivateFolder } from '../../os/cluster-file.ts'
+import { emptyProviderState, type ProviderState } from './state.ts'
 
 /** Reads the state of an earlier run. Without a file it is empty. */
-export const loadState = (path: string | undefined): ProviderState =>
+export const loadProviderState = (path: string | undefined): ProviderState =>
   path !== undefined && existsSync(path)
-    ? { ...emptyState(), ...JSON.parse(readFileSync(path, 'utf8'), revive) }
-    : emptyState()
+    ? { ...emptyProviderState(), ...JSON.parse(readFileSync(path, 'utf8'), revive) }
+    : emptyProviderState()
 
 /** Writes `state` to its file after changes. */
-export interface StateWriter {
+export interface ProviderStateWriter {
   changed(): void
   /** Resolves when every change so far is in the file; rejects if it could not be written. */
   saved(): Promise<void>
@@ -22,9 +22,9 @@ export interface StateWriter {
  * write share the next one.
  * @param path absent: nothing is written and `saved` resolves at once; its folder is created
  */
-export function stateWriter(path: string | undefined, state: ProviderState): StateWriter {
+export function createStateWriter(path: string | undefined, state: ProviderState): ProviderStateWriter {
   if (path === undefined) return { changed: () => undefined, saved: () => Promise.resolve() }
-  makeFolder(dirname(path))
+  makePrivateFolder(dirname(path))
   let last = Promise.resolve()
   let queued = false
   const write = async () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Authority } from '../documents/authority.ts'
+import type { DocumentAuthority } from '../documents/authority.ts'
 
 /** The owner of long-term keys: an IAM user, or the root user of an account. */
-export interface User {
+export interface IamUser {
   account: string
   partition: string
   /** Begins and ends with a slash. */
@@ -46,7 +46,7 @@ export interface IamInstanceProfile {
 }
 
 /** A long-term key. */
-export interface AccessKey {
+export interface IamAccessKey {
   accessKeyId: string
   secretAccessKey: string
   account: string
@@ -63,7 +63,7 @@ export interface Ec2Instance {
   instanceId: string
   reservationId: string
   imageId: string
-  state: InstanceState
+  state: Ec2InstanceState
   vpcId: string | null
   subnetId: string | null
   instanceProfileArn: string | null
@@ -77,7 +77,7 @@ export interface Ec2Instance {
 }
 
 /** States of an instance with the code EC2 gives each (InstanceState, EC2 API reference). */
-export const instanceStates = {
+export const ec2InstanceStates = {
   pending: 0,
   running: 16,
   'shutting-down': 32,
@@ -86,20 +86,20 @@ export const instanceStates = {
   stopped: 80,
 } as const
 
-/** One of {@link instanceStates}. */
-export type InstanceState = keyof typeof instanceStates
+/** One of {@link ec2InstanceStates}. */
+export type Ec2InstanceState = keyof typeof ec2InstanceStates
 
 /** Everything that survives a restart with a state file. */
 export interface ProviderState {
   /** Key for session tokens, metadata tokens and data keys; base64. */
   sealKey: string
-  authority: Authority | null
+  authority: DocumentAuthority | null
   /** By `account/name`; the root user has no name. */
-  users: Map<string, User>
+  users: Map<string, IamUser>
   roles: Map<string, IamRole>
   profiles: Map<string, IamInstanceProfile>
   /** By access key id. */
-  accessKeys: Map<string, AccessKey>
+  accessKeys: Map<string, IamAccessKey>
   /** By `account/region`, then by instance id. */
   instances: Map<string, Map<string, Ec2Instance>>
   /** `principal ARN|service:Action`. */
@@ -107,7 +107,7 @@ export interface ProviderState {
 }
 
 /** Creates an imitated AWS without resources. */
-export const emptyState = (): ProviderState => ({
+export const emptyProviderState = (): ProviderState => ({
   sealKey: randomBytes(32).toString('base64'),
   authority: null,
   users: new Map(),

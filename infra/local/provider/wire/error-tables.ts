@@ -1,10 +1,10 @@
-import type { AwsError, ErrorKind } from './errors.ts'
+import type { AwsError, AwsErrorKind } from './errors.ts'
 
 /** Status and code of each shared kind of error in one group of services. `message` replaces the given text. */
-type ErrorTable = Record<ErrorKind, { status: number; code: string; message?: string }>
+type ErrorTable = Record<AwsErrorKind, { status: number; code: string; message?: string }>
 
 /** STS and IAM ("Common errors" of their API references). */
-export const queryErrors: ErrorTable = {
+export const queryErrorTable: ErrorTable = {
   unsigned: { status: 403, code: 'MissingAuthenticationToken' },
   incomplete: { status: 400, code: 'IncompleteSignature' },
   'unknown-key': { status: 403, code: 'InvalidClientTokenId' },
@@ -20,7 +20,7 @@ export const queryErrors: ErrorTable = {
 const notValidated = 'AWS was not able to validate the provided access credentials'
 
 /** EC2, which does not tell why it refused credentials and has its own codes for the rest. */
-export const ec2Errors: ErrorTable = {
+export const ec2ErrorTable: ErrorTable = {
   unsigned: { status: 403, code: 'MissingAuthenticationToken' },
   incomplete: { status: 400, code: 'IncompleteSignature' },
   'unknown-key': { status: 401, code: 'AuthFailure', message: notValidated },
@@ -34,7 +34,7 @@ export const ec2Errors: ErrorTable = {
 }
 
 /** Services of the JSON 1.1 protocol (KMS, CloudWatch Logs, EventBridge). */
-export const jsonErrors: ErrorTable = {
+export const jsonErrorTable: ErrorTable = {
   unsigned: { status: 400, code: 'MissingAuthenticationTokenException' },
   incomplete: { status: 400, code: 'IncompleteSignatureException' },
   'unknown-key': { status: 400, code: 'UnrecognizedClientException' },
@@ -48,7 +48,7 @@ export const jsonErrors: ErrorTable = {
 }
 
 /** Returns status, code and message of an error in one family of services. */
-export function statusAndCode(
+export function findStatusAndCode(
   error: AwsError,
   errors: ErrorTable,
 ): { status: number; code: string; message: string } {

@@ -1,5 +1,5 @@
 /** Kinds of errors that all services share, each with its own status and code per service (`error-tables.ts`). */
-export type ErrorKind =
+export type AwsErrorKind =
   | 'unsigned'
   | 'incomplete'
   | 'unknown-key'
@@ -12,22 +12,22 @@ export type ErrorKind =
   | 'unknown-action'
 
 /** An error as a value. */
-export interface ErrorText {
-  kind: ErrorKind
+export interface AwsErrorText {
+  kind: AwsErrorKind
   message: string
 }
 
 /** Creates an error value. */
-export const errorText = (kind: ErrorKind, message: string): ErrorText => ({ kind, message })
+export const createErrorText = (kind: AwsErrorKind, message: string): AwsErrorText => ({ kind, message })
 
 /**
  * Thrown by action handlers and rendered by the service's protocol. `reason` is a kind that all services share, or
  * the action's own status and code.
  */
 export class AwsError extends Error {
-  readonly reason: ErrorKind | { status: number; code: string }
+  readonly reason: AwsErrorKind | { status: number; code: string }
 
-  constructor(reason: ErrorKind | { status: number; code: string }, message: string) {
+  constructor(reason: AwsErrorKind | { status: number; code: string }, message: string) {
     super(message)
     this.reason = reason
   }

@@ -5,7 +5,7 @@ export type FormPair = readonly [name: string, value: string]
  * Parses a query string or form to pairs, in order, with repeated names.
  * @returns undefined if a percent escape is malformed or does not decode to UTF-8
  */
-export function parsePairs(text: string): FormPair[] | undefined {
+export function parseFormPairs(text: string): FormPair[] | undefined {
   if (text === '') return []
   try {
     return text.split('&').filter(Boolean).map(parsePair)

@@ -1,5 +1,5 @@
 /** A received header: name in lower case, value unchanged. */
-export type Header = readonly [name: string, value: string]
+export type HttpHeader = readonly [name: string, value: string]
 
 /** A received request, not decoded, because signatures cover these bytes. */
 export interface WireRequest {
@@ -9,7 +9,7 @@ export interface WireRequest {
   /** Still percent-encoded, without the question mark; empty when there is none. */
   query: string
   /** In the order sent, repeated names kept. */
-  headers: readonly Header[]
+  headers: readonly HttpHeader[]
   body: Buffer
 }
 
@@ -28,7 +28,7 @@ export type WireOutcome = HttpAnswer | 'reset'
  * @param name lower case
  * @returns undefined if the request has no such header
  */
-export function headerOf(request: WireRequest, name: string): string | undefined {
+export function requestHeaderOf(request: WireRequest, name: string): string | undefined {
   let joined: string | undefined
   for (const [key, value] of request.headers) {
     if (key === name) joined = joined === undefined ? value : `${joined},${value}`
@@ -37,7 +37,7 @@ export function headerOf(request: WireRequest, name: string): string | undefined
 }
 
 /** Creates an answer with a text body. */
-export const textAnswer = (status: number, contentType: string, body: string): HttpAnswer => ({
+export const createTextAnswer = (status: number, contentType: string, body: string): HttpAnswer => ({
   status,
   headers: { 'content-type': contentType },
   body,

@@ -1,6 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Header, headerOf, textAnswer, type WireOutcome, type WireRequest } from './http.ts'
+import {
+  createTextAnswer,
+  type HttpHeader,
+  requestHeaderOf,
+  type WireOutcome,
+  type WireRequest,
+} from './http.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -21,14 +27,14 @@ interface ServerOptions {
  * Creates an HTTP server for programs; it does not listen yet. It rejects every request from a page in a browser,
  * because such pages can reach loopback.
  */
-export function serverOf(
+export function createWireServer(
   answer: Answerer,
   { now = Date.now, largestBody = MEGABYTE }: ServerOptions = {},
 ): Server {
   const answerPrograms: Answerer = (request, connection) =>
-    headerOf(request, 'origin') === undefined
+    requestHeaderOf(request, 'origin') === undefined
       ? answer(request, connection)
-      : Promise.resolve(textAnswer(403, 'application/json', '{"error":"not for browsers"}'))
+      : Promise.resolve(createTextAnswer(403, 'application/json', '{"error":"not for browsers"}'))
   const server = createServer((incoming, response) => {
     serve({ answer: answerPrograms, now, largestBody }, incoming, response).catch(() =>
       incoming.socket.destroy(),
@@ -46,7 +52,7 @@ async function serve(
   const body = await readBody(incoming, largestBody)
   const outcome =
     body === undefined
-      ? textAnswer(413, 'text/plain', 'Request Entity Too Large')
+      ? createTextAnswer(413, 'text/plain', 'Request Entity Too Large')
       : await answer(requestOf(incoming, body), incoming.socket)
   if (outcome === 'reset') {
     incoming.socket.resetAndDestroy()
@@ -80,8 +86,8 @@ function requestOf(incoming: IncomingMessage, body: Buffer): WireRequest {
   }
 }
 
-function headersOf(raw: readonly string[]): Header[] {
-  const headers: Header[] = []
+function headersOf(raw: readonly string[]): HttpHeader[] {
+  const headers: HttpHeader[] = []
   for (let n = 0; n < raw.length; n += 2) headers.push([raw[n]?.toLowerCase() ?? '', raw[n + 1] ?? ''])
   return headers
 }

@@ -1,10 +1,10 @@
 /** The content of an answer: XML in the query protocols, JSON if requested. */
-export type Tree =
+export type XmlTree =
   | string
   | number
   | boolean
-  | readonly Tree[]
-  | { readonly [name: string]: Tree | undefined }
+  | readonly XmlTree[]
+  | { readonly [name: string]: XmlTree | undefined }
   | undefined
 
 /** XML style of one protocol: the root's namespace and the element around each list entry. */
@@ -17,10 +17,10 @@ export interface XmlStyle {
  * Renders an XML document with one root element, indented as AWS does. Absent values are omitted; empty lists become
  * empty elements.
  */
-export const renderXml = (root: string, tree: Tree, style: XmlStyle): string =>
+export const renderXml = (root: string, tree: XmlTree, style: XmlStyle): string =>
   element(root, ` xmlns="${escapeXml(style.xmlns)}"`, tree, style.listItem, '')
 
-function element(name: string, attributes: string, tree: Tree, listItem: string, indent: string): string {
+function element(name: string, attributes: string, tree: XmlTree, listItem: string, indent: string): string {
   if (tree === undefined) return ''
   if (typeof tree !== 'object') {
     return `${indent}<${name}${attributes}>${escapeXml(String(tree))}</${name}>\n`
@@ -32,7 +32,7 @@ function element(name: string, attributes: string, tree: Tree, listItem: string,
   return `${indent}<${name}${attributes}>\n${children}${indent}</${name}>\n`
 }
 
-const childrenOf = (tree: object, listItem: string): [string, Tree][] =>
+const childrenOf = (tree: object, listItem: string): [string, XmlTree][] =>
   Array.isArray(tree) ? tree.map(entry => [listItem, entry]) : Object.entries(tree)
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Control, remoteControl } from '../../../../infra/local/provider/control.ts'
+import { createRemoteControl, type ProviderControl } from '../../../../infra/local/provider/control.ts'
 import { alarmingTexts } from '../../../../shared/api/alarming.ts'
 import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
@@ -10,14 +10,14 @@ withoutWaiting()
 // KMS answers.
 
 let host: Awaited<ReturnType<typeof ownHost>>
-let aws: Control
+let aws: ProviderControl
 beforeAll(async () => {
   host = await ownHost()
-  aws = remoteControl(host.provider_url, host.control_token)
+  aws = createRemoteControl(host.provider_url, host.control_token)
 })
 afterEach(() => aws.clearFaults())
 
-type Fault = Parameters<Control['fault']>[0]
+type Fault = Parameters<ProviderControl['fault']>[0]
 
 /** Each row calls a function that has not run yet. */
 const rows: [string, Fault, string, string][] = [

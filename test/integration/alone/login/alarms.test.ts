@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { queries, type SavedQuery } from '../../../../infra/watching/queries.ts'
+import { type SavedLogQuery, savedLogQueries } from '../../../../infra/watching/queries.ts'
 import { metricNamespace, metrics } from '../../../../shared/watching/metrics.ts'
 import { faultRow } from '../../../support/programs/fault-table.ts'
 import {
@@ -157,7 +157,7 @@ async function elsewhere() {
 }
 
 /** Returns the field names that a query reads, without those that it defines. */
-function namesIn({ query }: SavedQuery): string[] {
+function namesIn({ query }: SavedLogQuery): string[] {
   const text = query.join(' | ').replace(/"[^"]*"|\/[^ ]*\/|bin\(\dm\)/g, ' ')
   const given = [...text.matchAll(/ as (\w+)/g)].map(([, name = '']) => name)
   const words = text.match(/@?[A-Za-z][\w]*(?:\.\w+)*(?!\w*\()/g) ?? []
@@ -184,7 +184,7 @@ const has = (event: unknown, name: string): boolean =>
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], event) !==
   undefined
 
-test.each(Object.entries<SavedQuery>(queries))(
+test.each(Object.entries<SavedLogQuery>(savedLogQueries))(
   'the saved query %s reads only fields that log lines have',
   (_, saved) => {
     const printed = readFileSync(`${cluster.directory}/functions.log`, 'utf8').split('\n').filter(Boolean)

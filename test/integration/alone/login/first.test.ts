@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from 'vitest'
-import { remoteControl } from '../../../../infra/local/provider/control.ts'
-import { HOME } from '../../../../infra/local/provider/home.ts'
+import { createRemoteControl } from '../../../../infra/local/provider/control.ts'
+import { HOME_ACCOUNT } from '../../../../infra/local/provider/home.ts'
 import { signedBy } from '../../../support/requests/logins.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 
 // Storage calls of the first login in a new environment, whose caches are empty.
 
 let host: Awaited<ReturnType<typeof ownHost>>
-let aws: ReturnType<typeof remoteControl>
+let aws: ReturnType<typeof createRemoteControl>
 beforeEach(async () => {
   host = await ownHost()
-  aws = remoteControl(host.provider_url, host.control_token)
+  aws = createRemoteControl(host.provider_url, host.control_token)
 })
 
 /** Logs in, and returns the storage operations of the login. */
@@ -24,7 +24,7 @@ async function callsOf(body: object): Promise<string[]> {
 const READ = 'BatchGetItem'
 
 test('the first iam login reads record, mounts and keyring together, then settings, then all again after STS, then the alias', async () => {
-  const { account } = HOME
+  const { account } = HOME_ACCOUNT
   const { arn } = await aws.putUser({ account, name: 'first' })
   const key = await aws.createAccessKey({ account, user: 'first' })
   await host.api('POST', '/auth/cloud/role/first', { bound_iam_principal_arn: arn })
@@ -37,8 +37,11 @@ test('the first iam login reads record, mounts and keyring together, then settin
 test('the first ec2 login reads record, mounts and keyring together, then certificates, settings, the alias, and all again after EC2', async () => {
   const certificate = Buffer.from((await aws.authority()).rsa2048).toString('base64')
   await host.api('POST', '/auth/cloud/config/certificate/local', { cloud_public_cert: certificate })
-  await host.api('POST', '/auth/cloud/role/first', { auth_type: 'ec2', bound_account_id: HOME.account })
-  const { rsa2048 } = await aws.documents(await aws.putInstance({ ...HOME }))
+  await host.api('POST', '/auth/cloud/role/first', {
+    auth_type: 'ec2',
+    bound_account_id: HOME_ACCOUNT.account,
+  })
+  const { rsa2048 } = await aws.documents(await aws.putInstance({ ...HOME_ACCOUNT }))
   const login = () => callsOf({ role: 'first', pkcs7: rsa2048.replaceAll('\n', ''), nonce: 'n' })
   expect(await login()).toEqual([READ, 'Query', READ, READ, READ, 'TransactWriteItems'])
   expect(await login(), 'the environment is warm').toEqual([READ, READ, 'TransactWriteItems'])

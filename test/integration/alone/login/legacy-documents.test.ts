@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Control, remoteControl } from '../../../../infra/local/provider/control.ts'
+import { createRemoteControl, type ProviderControl } from '../../../../infra/local/provider/control.ts'
 import { errorsOf, UNPROVEN, unregistered } from '../../../support/requests/logins.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import older from '../../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
@@ -12,12 +12,12 @@ const proofs = {
 
 describe('documents that AWS signed in 2017, on a cluster with legacySignatures', () => {
   let host: Awaited<ReturnType<typeof ownHost>>
-  let aws: Control
+  let aws: ProviderControl
   const api = (path: string, body: unknown) => host.api('POST', path, body)
 
   beforeAll(async () => {
     host = await ownHost({ variables: { LEGACY_SIGNATURES: 'true' } })
-    aws = remoteControl(host.provider_url, host.control_token)
+    aws = createRemoteControl(host.provider_url, host.control_token)
     await api('/sys/auth/cloud', { type: 'cloud' })
     await api('/auth/cloud/role/web', { auth_type: 'ec2', bound_ami_id: older.imageId })
     const { arn } = await aws.putRole({ account: older.account, name: 'cloud-auth-reader' })

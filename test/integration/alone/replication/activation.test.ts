@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
-import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
+import { createLocalAuthority } from '../../../../infra/local/gateway/tls.ts'
+import { closeServer, listenOnLoopback } from '../../../../infra/local/os/loopback.ts'
 import { createLinkCarrier } from '../../../../shared/adapters/link/carrier.ts'
 import { createLinkHandler } from '../../../../shared/http/link.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
@@ -260,7 +260,7 @@ describe('a process of an activation dies', () => {
 })
 
 describe('over TLS that a load balancer in front of the primary terminates', () => {
-  const authority = newAuthority('an organisation')
+  const authority = createLocalAuthority('an organisation')
   const onHost = { plainEndpoints: true }
 
   /** Runs the handshake through such a balancer, trusting the given authorities. @returns why it failed */
@@ -270,10 +270,10 @@ describe('over TLS that a load balancer in front of the primary terminates', () 
     Object.assign(primary.ports.deployment, onHost)
     Object.assign(primary.ports.cipher, { exportTo: east.cipher.exportTo })
     const server = createServer(linkGateway(createLinkHandler(primary.ports)))
-    const tap = await startLinkTap(await listen(server), authority.issue('a balancer', names))
+    const tap = await startLinkTap(await listenOnLoopback(server), authority.issue('a balancer', names))
     onTestFinished(async () => {
       await tap.close()
-      await endServer(server)
+      await closeServer(server)
     })
     await begun(await primary.token('west'), { address: tap.url, ca })
     connect = createPeerConnector(createLinkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
@@ -295,7 +295,7 @@ describe('over TLS that a load balancer in front of the primary terminates', () 
 
   test.each<[name: string, ca: () => string, names: string[] | undefined, text: RegExp]>([
     ['no authority', () => '', undefined, /unable to (verify|get)/],
-    ['another authority', () => newAuthority('another').cert, undefined, /unable to (verify|get)/],
+    ['another authority', () => createLocalAuthority('another').cert, undefined, /unable to (verify|get)/],
     ['a certificate for another host', () => authority.cert, ['elsewhere.example'], /is not in the cert/],
   ])('%s fails with its reason, and nothing is lost', async (_, ca, names, text) => {
     const why = await handshakeBy(ca(), names)

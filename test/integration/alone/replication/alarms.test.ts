@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { rsaSha256, selfSign } from '../../../../infra/local/provider/documents/certificate.ts'
+import { rsaSha256, selfSignCertificate } from '../../../../infra/local/provider/documents/certificate.ts'
 import { type CommonAlarm, commonAlarms } from '../../../../infra/watching/alarms.ts'
 import { logBrokenHeadRules } from '../../../../shared/adapters/aws/storage/head.ts'
 import { watchCertificates } from '../../../../shared/auth-method/config/watch-certificates.ts'
@@ -42,7 +42,7 @@ const quietly = async (): Promise<void> => {
 /** A certificate that expires in 2195. */
 function certificate(): string {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const der = selfSign(publicKey, privateKey, rsaSha256).toString('base64')
+  const der = selfSignCertificate(publicKey, privateKey, rsaSha256).toString('base64')
   return `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { alarms } from '../../../../infra/watching/alarms.ts'
+import { alarmRows } from '../../../../infra/watching/alarms.ts'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { endpointGroups } from '../../../../shared/endpoints/all.ts'
 import { ceremonyGroup } from '../../../../shared/endpoints/ceremony.ts'
@@ -160,7 +160,7 @@ describe('on a secondary with a dead primary', () => {
 
 test('the alarm for tokens counts made tokens, not failed attempts of strangers', async () => {
   const { audited } = set.at('west')
-  const { pattern } = alarms.OperationToken.counts
+  const { pattern } = alarmRows.OperationToken.counts
   const counted = () =>
     audited.filter(entry => fits(pattern, JSON.stringify({ level: 'INFO', message: entry }))).length
   const before = counted()

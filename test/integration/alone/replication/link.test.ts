@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
+import { closeServer, listenOnLoopback } from '../../../../infra/local/os/loopback.ts'
 import { createKmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
 import { createKmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
 import { createLazyKms } from '../../../../shared/adapters/aws/kms.ts'
@@ -43,13 +43,13 @@ beforeAll(async () => {
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('there is no cluster record')
   const server = createServer(linkGateway(async event => (await invoke('link', event)).body))
-  url = await listen(server)
+  url = await listenOnLoopback(server)
   const ownKey = await makeOwnLinkKey({ cipher, entropy: systemEntropy })
   const link = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey }
   await commit(
     replaceItem(item, item, { ...item.data, ...begin, set, treeComplete: true, clusterAddr: url, link }),
   )
-  return () => endServer(server)
+  return () => closeServer(server)
 })
 
 afterEach(() => clock.reset())

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { switchSet } from '../../../../infra/command/set/switch.ts'
-import { makeFollow } from '../../../../infra/local/commands/drill/drill.ts'
-import type { Host } from '../../../../infra/local/host/host.ts'
+import { switchPrimaryOfSet } from '../../../../infra/command/set/switch.ts'
+import { makeClusterFollow } from '../../../../infra/local/commands/drill/drill.ts'
+import type { LocalHost } from '../../../../infra/local/host/host.ts'
 import { joinLocalPair, type PairMember } from '../../../../infra/local/pair/pair.ts'
 import { joinPair } from '../../../../infra/pair/join.ts'
-import { readPair } from '../../../../infra/pair/settings.ts'
+import { parsePairPlan } from '../../../../infra/pair/settings.ts'
 import { changeDrillRoles } from '../../../../shared/replication/drill/change.ts'
 import type { DrillDependencies } from '../../../../shared/replication/drill/run.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -95,7 +95,7 @@ const hostAt = (base_url: string, cluster: string) =>
     cluster,
     recovery_keys: ['share'],
     adoptKeys: () => undefined,
-  }) as unknown as Host & PairMember
+  }) as unknown as LocalHost & PairMember
 const both = ({ primary, follower }: Stage) => ({
   east: hostAt(primary, 'north'),
   west: hostAt(follower, NAME),
@@ -118,7 +118,7 @@ async function pasted({ primary, follower }: Stage, page: string, of: 'EAST' | '
 
 const licence = licenceKey()
 const plan = ({ primary, follower }: Stage) => {
-  const [east, west] = readPair({
+  const [east, west] = parsePairPlan({
     both: { stage: 'prod', license: licenceText(licence.privateKey), licensePublicKey: licence.publicKey },
     clusters: Object.fromEntries(
       Object.entries({ east: 'us-east-1', [NAME]: 'us-west-2' }).map(([name, region]) => [
@@ -139,7 +139,7 @@ const plan = ({ primary, follower }: Stage) => {
   return [
     { ...east, address: primary },
     { ...west, address: follower },
-  ] as ReturnType<typeof readPair>
+  ] as ReturnType<typeof parsePairPlan>
 }
 
 const quiet = () => undefined
@@ -150,7 +150,7 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
     'the switch of the command',
     CLOSED,
     ({ primary, follower }) =>
-      switchSet(
+      switchPrimaryOfSet(
         { from: { name: NAME, base: `${follower}/v1` }, to: { name: 'north', base: `${primary}/v1` } },
         {
           connection: { timeoutMs: 5000 },
@@ -179,7 +179,11 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
     CLOSED,
     stage => joinLocalPair(both(stage), quiet),
   ],
-  ['the drill on a laptop', CLOSED, stage => makeFollow(NAME, both(stage).west, both(stage).east, 'o')],
+  [
+    'the drill on a laptop',
+    CLOSED,
+    stage => makeClusterFollow(NAME, both(stage).west, both(stage).east, 'o'),
+  ],
   [
     'the drill of the service',
     CLOSED,

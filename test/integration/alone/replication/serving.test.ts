@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { servingLinePatterns } from '../../../../infra/constructs/fronts/shared-name.ts'
+import { servingLogPatterns } from '../../../../infra/constructs/fronts/shared-name.ts'
 import { fits } from '../../../support/service/filter-pattern.ts'
 import { promotions } from '../../../support/set/promotion.ts'
 import { clusterSet } from '../../../support/set/set.ts'
@@ -21,7 +21,7 @@ test('log lines show whether a cluster serves: every minute, and after each role
       const texts = told
         .slice(before[index])
         .map(({ message, fields }) => JSON.stringify({ message, ...(fields as object) }))
-      const values = Object.entries(servingLinePatterns).flatMap(([value, pattern]) =>
+      const values = Object.entries(servingLogPatterns).flatMap(([value, pattern]) =>
         texts.some(text => fits(pattern, text)) ? [Number(value)] : [],
       )
       return values.length === 0 ? undefined : Math.min(...values)

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { root } from '../../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../../infra/checkout.ts'
 import { LINK_FORMAT } from '../../../../shared/link/source.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
 import { openShell } from '../../../support/programs/shell.ts'
@@ -95,7 +95,7 @@ describe('an upgrade in the right order', () => {
       void ask(method, asked).then(({ status, text }) => response.writeHead(status).end(text))
     })
     const shell = openShell({
-      cwd: root,
+      cwd: checkoutRoot,
       variables: {
         EAST: `${url}/east/v1`,
         WEST: `${url}/west/v1`,

@@ -3,9 +3,9 @@ import { setTimeout } from 'node:timers/promises'
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { DynamoDBStreamsClient, GetRecordsCommand } from '@aws-sdk/client-dynamodb-streams'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
-import { createEngineClient, createTables } from '../../../../infra/local/engine/engine.ts'
-import { createActivity, type TrackedActivity } from '../../../../infra/local/lambda/activity.ts'
-import { startStreams } from '../../../../infra/local/streams/poller.ts'
+import { createEngineClient, createEngineTables } from '../../../../infra/local/engine/engine.ts'
+import { createWorkActivity, type TrackedWorkActivity } from '../../../../infra/local/lambda/activity.ts'
+import { startStreamPollers } from '../../../../infra/local/streams/poller.ts'
 import { eventually } from '../../../support/service/cluster.ts'
 
 const region = 'us-east-1'
@@ -17,8 +17,8 @@ interface StreamEvent {
 }
 
 /** Reports a function that is always running, because here the tests write. */
-function alwaysActive(): TrackedActivity {
-  const activity = createActivity()
+function alwaysActive(): TrackedWorkActivity {
+  const activity = createWorkActivity()
   void activity.during(new Promise(() => undefined))
   return activity
 }
@@ -30,10 +30,10 @@ async function listening(take: (event: StreamEvent) => void, activity = alwaysAc
   if (!template) throw new Error('no table has a stream')
   const client = createEngineClient(engine, region, credentials)
   const name = `streams-${randomUUID()}`
-  await createTables(client, [{ ...template, name, stream: 'NEW_AND_OLD_IMAGES' }])
+  await createEngineTables(client, [{ ...template, name, stream: 'NEW_AND_OLD_IMAGES' }])
   const complaints: string[] = []
   const begin = () => {
-    const streams = startStreams({
+    const streams = startStreamPollers({
       url: engine,
       region,
       credentials,
@@ -119,7 +119,7 @@ test('the stream poller rests while no function runs, and reads again when one w
   const looks = vi.spyOn(DynamoDBStreamsClient.prototype, 'send')
   onTestFinished(() => looks.mockRestore())
   const looked = () => looks.mock.calls.filter(([command]) => command instanceof GetRecordsCommand).length
-  const [told, activity] = [new Set<string>(), createActivity()]
+  const [told, activity] = [new Set<string>(), createWorkActivity()]
   const table = await listening(({ Records }) => {
     for (const { dynamodb } of Records) told.add(JSON.stringify(dynamodb.Keys))
   }, activity)

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  certificatePem,
   rsaSha256,
-  selfSign,
+  selfSignCertificate,
+  toCertificatePem,
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { derOid } from '../../../../infra/local/provider/documents/der.ts'
 import { parsePemCertificate } from '../../../../shared/auth-method/config/certificates.ts'
@@ -35,10 +35,10 @@ describe('readPem', () => {
 
   const { publicKey, privateKey } = keys.rsa(2048)
   const unknownKey = () => {
-    const der = selfSign(publicKey, privateKey, rsaSha256)
+    const der = selfSignCertificate(publicKey, privateKey, rsaSha256)
     const algorithm = derOid('1.2.840.113549.1.1.1')
     der.set(derOid('1.2.840.113549.1.9.9'), der.indexOf(algorithm))
-    return certificatePem(der)
+    return toCertificatePem(der)
   }
   test.each([
     ['nothing', ''],

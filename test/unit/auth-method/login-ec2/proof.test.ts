@@ -1,11 +1,11 @@
 import { sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  certificatePem,
   rsaSha256,
-  selfSign,
+  selfSignCertificate,
+  toCertificatePem,
 } from '../../../../infra/local/provider/documents/certificate.ts'
-import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
+import { encodeCmsSignedData } from '../../../../infra/local/provider/documents/cms.ts'
 import type { EarlyCall } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
@@ -33,10 +33,15 @@ const accessor = 'auth_cloud_1'
 
 /** Builds a self-signed certificate and a document signed with it. */
 function signer({ publicKey, privateKey }: KeyPair) {
-  const der = selfSign(publicKey, privateKey, rsaSha256)
+  const der = selfSignCertificate(publicKey, privateKey, rsaSha256)
   const serial = BigInt(`0x${readCertificateName(der).serial}`)
-  const message = signedData(Buffer.from(documentText()), { privateKey, serial, scheme: rsaSha256, at: 0 })
-  return { pem: certificatePem(der), pkcs7: message.toString('base64') }
+  const message = encodeCmsSignedData(Buffer.from(documentText()), {
+    privateKey,
+    serial,
+    scheme: rsaSha256,
+    at: 0,
+  })
+  return { pem: toCertificatePem(der), pkcs7: message.toString('base64') }
 }
 const own = signer(keys.rsa(2048))
 const weak = signer(keys.rsa(1024))

@@ -3,15 +3,15 @@ import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { requestUntilAccepted, retryDelay, sendRequest } from '../../../../infra/command/ask.ts'
-import { type Connection, parseApiBase, readConnection } from '../../../../infra/command/connection.ts'
-import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
-import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
+import { type ApiConnection, parseApiBase, readApiConnection } from '../../../../infra/command/connection.ts'
+import { createLocalAuthority } from '../../../../infra/local/gateway/tls.ts'
+import { closeServer, listenOnLoopback } from '../../../../infra/local/os/loopback.ts'
 import { makeTemporaryDirectory } from '../../../../infra/local/os/temporary.ts'
 import { closedPort, webServer } from '../../../support/service/server.ts'
 
 const folder = makeTemporaryDirectory()
 afterAll(() => rmSync(folder, { recursive: true }))
-const plain: Connection = { timeoutMs: 5000 }
+const plain: ApiConnection = { timeoutMs: 5000 }
 
 describe('an address', () => {
   test.each([
@@ -41,17 +41,17 @@ describe('the variables of vault and bao', () => {
       VAULT_CLIENT_TIMEOUT: '1m30s',
     }
     const expected = { ca: ['ONE'], namespace: 'b', servername: 'auth', timeoutMs: 90_000 }
-    expect(readConnection(environment)).toEqual(expected)
-    expect(readConnection(environment, 'option')).toEqual({ ...expected, namespace: 'option' })
-    expect(readConnection({})).toEqual({ timeoutMs: 60_000 })
+    expect(readApiConnection(environment)).toEqual(expected)
+    expect(readApiConnection(environment, 'option')).toEqual({ ...expected, namespace: 'option' })
+    expect(readApiConnection({})).toEqual({ timeoutMs: 60_000 })
   })
 
   test('CAPATH is used if CACERT is not set', () => {
     const path = `${folder}/authorities`
     mkdirSync(path)
     writeFileSync(`${path}/a.pem`, 'A')
-    expect(readConnection({ VAULT_CAPATH: path }).ca).toEqual(['A'])
-    expect(readConnection({ VAULT_CAPATH: path, VAULT_CACERT_BYTES: 'B' }).ca).toEqual(['B'])
+    expect(readApiConnection({ VAULT_CAPATH: path }).ca).toEqual(['A'])
+    expect(readApiConnection({ VAULT_CAPATH: path, VAULT_CACERT_BYTES: 'B' }).ca).toEqual(['B'])
   })
 
   test.each([
@@ -59,7 +59,7 @@ describe('the variables of vault and bao', () => {
     [{ VAULT_CACERT: '/nowhere.pem' }, /VAULT_CACERT: \/nowhere\.pem cannot be read \(ENOENT\)/],
     [{ VAULT_CLIENT_CERT: '/nowhere.pem' }, /needs its key/],
     [{ VAULT_CLIENT_TIMEOUT: 'soon' }, /must be a duration/],
-  ])('%j is rejected', (environment, text) => expect(() => readConnection(environment)).toThrow(text))
+  ])('%j is rejected', (environment, text) => expect(() => readApiConnection(environment)).toThrow(text))
 })
 
 describe('a request', () => {
@@ -188,7 +188,7 @@ describe('a request', () => {
   test('trusts the named CA and no other', async () => {
     const { url, connection } = await secure((_, response) => response.end('{"data":1}'))
     expect((await sendRequest(url, 'x', {}, connection)).body).toEqual({ data: 1 })
-    const other = readConnection({ VAULT_CACERT_BYTES: newAuthority('another').cert })
+    const other = readApiConnection({ VAULT_CACERT_BYTES: createLocalAuthority('another').cert })
     for (const one of [plain, other])
       await expect(sendRequest(url, 'x', {}, one)).rejects.toMatchObject({ exit: 'unreachable' })
   })
@@ -230,9 +230,9 @@ function endless(response: ServerResponse): void {
 
 /** Starts a TLS server. @returns it with the options that make a client trust its CA */
 async function secure(answer: Parameters<typeof createServer>[1] & {}) {
-  const authority = newAuthority('ours')
+  const authority = createLocalAuthority('ours')
   const server = createServer(authority.issue('east'), answer)
-  const url = (await listen(server as never)).replace('http:', 'https:')
-  onTestFinished(() => endServer(server as never))
-  return { url, connection: readConnection({ VAULT_CACERT_BYTES: authority.cert }) }
+  const url = (await listenOnLoopback(server as never)).replace('http:', 'https:')
+  onTestFinished(() => closeServer(server as never))
+  return { url, connection: readApiConnection({ VAULT_CACERT_BYTES: authority.cert }) }
 }

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createCallerProof } from '../../../../infra/command/login/caller-request.ts'
-import { fetchDocumentProof, metadataServiceUrl } from '../../../../infra/command/login/instance-document.ts'
+import { createIamLoginProof } from '../../../../infra/command/login/caller-request.ts'
+import { fetchEc2LoginProof, metadataServiceUrl } from '../../../../infra/command/login/instance-document.ts'
 import { checkLoginOptions } from '../../../../infra/command/login/proofs.ts'
-import { formatExports } from '../../../../infra/command/login/shell-lines.ts'
-import { helpWithToken } from '../../../../infra/command/login/token-helper.ts'
+import { formatShellExports } from '../../../../infra/command/login/shell-lines.ts'
+import { runTokenHelper } from '../../../../infra/command/login/token-helper.ts'
 import { closedPort, webServer } from '../../../support/service/server.ts'
 
 const BASE = 'https://auth.example.com/v1'
@@ -53,7 +53,7 @@ describe('the signed request', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE')
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'x')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const proof = await createCallerProof({ ...(region ? { region } : {}), headerValue: 'our-server' })
+    const proof = await createIamLoginProof({ ...(region ? { region } : {}), headerValue: 'our-server' })
     expect(Buffer.from(proof['iam_request_url'] ?? '', 'base64').toString()).toBe(`https://${host}/`)
     expect(headersOf(proof)).toMatchObject({
       Host: host,
@@ -81,7 +81,7 @@ describe('the metadata service', () => {
   ])('is rejected if its answer %s', async (_, answer, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => void answer(response))
     const variables = { AWS_EC2_METADATA_SERVICE_ENDPOINT: url }
-    await expect(fetchDocumentProof('pkcs7', variables)).rejects.toThrow(text)
+    await expect(fetchEc2LoginProof('pkcs7', variables)).rejects.toThrow(text)
   })
 
   test.each([
@@ -91,10 +91,10 @@ describe('the metadata service', () => {
   ])('%j', (environment, url) => expect(metadataServiceUrl(environment)).toBe(url))
 
   test('is not called if it is disabled, and its absence is reported', async () => {
-    const forbidden = fetchDocumentProof('pkcs7', { AWS_EC2_METADATA_DISABLED: 'true' })
+    const forbidden = fetchEc2LoginProof('pkcs7', { AWS_EC2_METADATA_DISABLED: 'true' })
     await expect(forbidden).rejects.toMatchObject({ exit: 'refused' })
     const nowhere = { AWS_EC2_METADATA_SERVICE_ENDPOINT: await closedPort() }
-    await expect(fetchDocumentProof('pkcs7', nowhere)).rejects.toMatchObject({ exit: 'unreachable' })
+    await expect(fetchEc2LoginProof('pkcs7', nowhere)).rejects.toMatchObject({ exit: 'unreachable' })
   })
 })
 
@@ -105,7 +105,7 @@ test('export lines give a real shell the same values, with any characters', () =
   fc.assert(
     fc.property(fc.array(value, { minLength: 50, maxLength: 50 }), values => {
       const names = values.map((_, index) => `V${index}`)
-      const lines = formatExports(Object.fromEntries(names.map((name, index) => [name, values[index]])))
+      const lines = formatShellExports(Object.fromEntries(names.map((name, index) => [name, values[index]])))
       const told = execFileSync('sh', [
         '-c',
         `${lines}\nprintf '%s\\0' ${names.map(name => `"$${name}"`).join(' ')}`,
@@ -114,7 +114,7 @@ test('export lines give a real shell the same values, with any characters', () =
     }),
     { numRuns: 5 },
   )
-  expect(formatExports({ A: undefined })).toBe('')
+  expect(formatShellExports({ A: undefined })).toBe('')
 })
 
 describe('the token helper', () => {
@@ -137,7 +137,7 @@ describe('the token helper', () => {
       },
       drain: async () => void done.push('drained'),
     }
-    const text = await helpWithToken(word.split(' '), ports)
+    const text = await runTokenHelper(word.split(' '), ports)
     return { text, done, asked: requests.map(({ url: path, headers }) => [path, headers['x-vault-token']]) }
   }
 

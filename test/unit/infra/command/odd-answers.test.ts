@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { root } from '../../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../../infra/checkout.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 // Runs the command as a process against a server with answers that no cluster sends. The command must print one
@@ -25,7 +25,7 @@ async function commanded(words: readonly string[], body: string) {
     NODE_TLS_REJECT_UNAUTHORIZED: '0',
   }
   const named = words.map(word => word.replace('URL', url))
-  const child = spawn(process.execPath, [`${root}infra/command/main.ts`, ...named], { env })
+  const child = spawn(process.execPath, [`${checkoutRoot}infra/command/main.ts`, ...named], { env })
   child.stdin.end()
   const ended = new Promise<number | null>(resolve => child.once('close', resolve))
   const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { CommandEnded } from '../../../../infra/command/ended.ts'
-import { readCommand } from '../../../../infra/command/options.ts'
+import { parseCommandLine } from '../../../../infra/command/options.ts'
 
-const read = (line: string, environment = {}) => readCommand(line.split(' ').filter(Boolean), environment)
+const read = (line: string, environment = {}) =>
+  parseCommandLine(line.split(' ').filter(Boolean), environment)
 
 describe('a command line', () => {
   test('is parsed to command, options and words', () => {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { createWriter, escapeForTerminal, inOneLine } from '../../../../infra/command/output.ts'
+import { createTerminalWriter, escapeForTerminal, escapeToOneLine } from '../../../../infra/command/output.ts'
 
 describe('escaping for a terminal', () => {
   test.each([
@@ -19,11 +19,11 @@ describe('escaping for a terminal', () => {
   })
 
   test('removes line breaks from a text within a line', () =>
-    expect(inOneLine(' no\r\nSwitched.\t\x1b ')).toBe('no Switched. \\u001b'))
+    expect(escapeToOneLine(' no\r\nSwitched.\t\x1b ')).toBe('no Switched. \\u001b'))
 
   test('is done by the writer', () => {
     const stream = new PassThrough()
-    createWriter(stream)('\x1b[2J\n')
+    createTerminalWriter(stream)('\x1b[2J\n')
     expect(String(stream.read())).toBe('\\u001b[2J\n')
   })
 })

@@ -3,13 +3,13 @@ import { createServer as createHttp } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { sendRequest } from '../../../../infra/command/ask.ts'
-import { urlOf } from '../../../../infra/local/os/loopback.ts'
+import { serverUrlOf } from '../../../../infra/local/os/loopback.ts'
 
 /** Returns the error of a request to a server with a given scheme. */
 async function faultOf(server: Server, scheme: 'http' | 'https'): Promise<string> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => void server.close())
-  const base = `${urlOf(server).replace('http', scheme)}/v1`
+  const base = `${serverUrlOf(server).replace('http', scheme)}/v1`
   const error = await sendRequest(base, 'sys/health', {}, { timeoutMs: 10_000 }).catch(
     (fault: Error) => fault,
   )

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { observeNamed, parseCluster } from '../../../../infra/command/set/look.ts'
+import { observeNamedCluster, parseNamedCluster } from '../../../../infra/command/set/look.ts'
 import { formatSet, summariseSet } from '../../../../infra/command/set/shown.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { silent } from '../../../builders/cluster-seen.ts'
@@ -101,11 +101,11 @@ describe('the output of status', () => {
 test.each([
   ['https://auth.example.com', { name: 'auth.example.com', base: 'https://auth.example.com/v1' }],
   ['west=http://127.0.0.1:8201/v1', { name: 'west', base: 'http://127.0.0.1:8201/v1' }],
-])('%s names a cluster', (text, named) => expect(parseCluster(text)).toEqual(named))
+])('%s names a cluster', (text, named) => expect(parseNamedCluster(text)).toEqual(named))
 
 test('a cluster that is neither an address nor a cluster.json is rejected', () => {
   for (const text of ['auth.example.com', new URL(import.meta.url).pathname])
-    expect(() => parseCluster(text)).toThrow(/must be the address of a cluster/)
+    expect(() => parseNamedCluster(text)).toThrow(/must be the address of a cluster/)
 })
 
 describe('a malformed status answer', () => {
@@ -113,7 +113,7 @@ describe('a malformed status answer', () => {
     const { url } = await webServer(onTestFinished, ({ url: path }, response) =>
       response.end(path?.endsWith('status') ? status : health),
     )
-    return observeNamed({ name: 'east', base: url }, { timeoutMs: 5000 })
+    return observeNamedCluster({ name: 'east', base: url }, { timeoutMs: 5000 })
   }
 
   test.each([

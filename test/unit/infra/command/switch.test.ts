@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { switchSet } from '../../../../infra/command/set/switch.ts'
+import { switchPrimaryOfSet } from '../../../../infra/command/set/switch.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 // Two servers that imitate clusters of a set. The tests of the runbooks perform real switches.
@@ -70,7 +70,10 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
     onState: (sentence: string) => void places.push(sentence),
     onStepDone: ({ step }: { step: string }) => void done.push(step),
   }
-  const result = await switchSet({ from: await clusterOf('east'), to: await clusterOf('west') }, ports).then(
+  const result = await switchPrimaryOfSet(
+    { from: await clusterOf('east'), to: await clusterOf('west') },
+    ports,
+  ).then(
     () => done,
     (error: Error) => error.message,
   )

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { deployPair } from '../../../../infra/pair/deploy.ts'
 import { joinPair } from '../../../../infra/pair/join.ts'
-import { type PairPlan, readPair } from '../../../../infra/pair/settings.ts'
+import { type PairPlan, parsePairPlan } from '../../../../infra/pair/settings.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 
 /** An HTTP server that imitates a cluster with a given role. */
@@ -89,7 +89,7 @@ const file = () => ({
 })
 /** The pair of the file, with the addresses of these servers. */
 const pair = (): PairPlan => {
-  const [one, other] = readPair(file())
+  const [one, other] = parsePairPlan(file())
   return [
     { ...one, address: east.address },
     { ...other, address: west.address },
@@ -241,7 +241,7 @@ describe('joining a pair', () => {
 describe('the file of a pair', () => {
   test('gives each cluster the address of the other, and both the licence', () => {
     const drill = { schedule: 'rate(7 days)', policy: 'drill' }
-    const [one, other] = readPair({ ...file(), drill })
+    const [one, other] = parsePairPlan({ ...file(), drill })
     expect([one.settings.drill?.peer, other.settings.drill?.peer]).toEqual([
       'https://auth-west.example.com',
       'https://auth-east.example.com',
@@ -254,7 +254,7 @@ describe('the file of a pair', () => {
   const changed = (change: Change) => {
     const given = file()
     change(given)
-    return () => readPair(given)
+    return () => parsePairPlan(given)
   }
   test.each([
     [

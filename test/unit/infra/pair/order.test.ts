@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { classifyMember, decideOrder, type MemberState } from '../../../../infra/pair/order.ts'
+import { classifyMember, decideDeployOrder, type MemberState } from '../../../../infra/pair/order.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { seenAs, silent } from '../../../builders/cluster-seen.ts'
 import { east, inNoSet, promotion, starting, west } from '../../../builders/pair-seen.ts'
 
 const order = (east: MemberState, west: MemberState, anyway = false) => {
-  const decided = decideOrder(
+  const decided = decideDeployOrder(
     [
       { name: 'east', standing: east },
       { name: 'west', standing: west },

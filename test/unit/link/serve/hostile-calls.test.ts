@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { create, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { root } from '../../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../../infra/checkout.ts'
 import { createLinkHandler } from '../../../../shared/http/link.ts'
 import { createLinkCallSender } from '../../../../shared/link/call.ts'
 import { signLinkAnswer, signLinkCall } from '../../../../shared/link/envelope.ts'
@@ -22,7 +22,7 @@ import { follower, primaryWorld } from './world.ts'
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 25)
 
 type Kept = Record<LinkMethod, Record<'question' | 'answer', string>>
-const kept = JSON.parse(readFileSync(`${root}test/vectors/formats/${LINK_FORMAT}.json`, 'utf8')) as {
+const kept = JSON.parse(readFileSync(`${checkoutRoot}test/vectors/formats/${LINK_FORMAT}.json`, 'utf8')) as {
   messages: Kept
 }
 const keptBytes = (method: LinkMethod, which: 'question' | 'answer') =>

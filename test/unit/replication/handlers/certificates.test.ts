@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { createServerTls, newAuthority } from '../../../../infra/local/gateway/tls.ts'
+import { createLocalAuthority, createServerTls } from '../../../../infra/local/gateway/tls.ts'
 import {
   type AuthorityParameters,
   loadAuthorities,
   parseAuthorities,
 } from '../../../../shared/replication/handlers/certificates.ts'
 
-const [one, two, three] = ['one', 'two', 'three'].map(name => newAuthority(name).cert.trim()) as [
+const [one, two, three] = ['one', 'two', 'three'].map(name => createLocalAuthority(name).cert.trim()) as [
   string,
   string,
   string,
@@ -60,7 +60,7 @@ describe('certificates of the authorities for a primary’s certificate', () => 
   })
 
   test('are limited to what a link stores', async () => {
-    const large = { ...SHIPPED, 'large.pem': newAuthority('x'.repeat(15_000)).cert }
+    const large = { ...SHIPPED, 'large.pem': createLocalAuthority('x'.repeat(15_000)).cert }
     expect(await found({ ca_path: 'old' }, large)).toHaveLength(2)
     expect(await found({ ca_path: '.' }, large)).toMatch(
       /^the certificates of authorities are larger than 32 KiB; /,

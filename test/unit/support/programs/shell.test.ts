@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { root } from '../../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../../infra/checkout.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
 import { openShell, type Shell } from '../../../support/programs/shell.ts'
 import { webServer } from '../../../support/service/server.ts'
@@ -11,7 +11,7 @@ let shell: Shell
 afterEach(() => shell.close())
 
 async function opened(options: { standIns?: readonly string[] } = {}): Promise<void> {
-  shell = openShell({ cwd: root, ...options })
+  shell = openShell({ cwd: checkoutRoot, ...options })
   await begin()
 }
 const begin = async () => {
@@ -59,7 +59,7 @@ describe.each([
       if (asked === 3) third.resolve()
     })
     const patience = () => (asked < 3 ? third.promise : new Promise(() => undefined))
-    const impatient = openShell({ cwd: root, patience, ...options })
+    const impatient = openShell({ cwd: checkoutRoot, patience, ...options })
     onTestFinished(impatient.close)
     await impatient.paste(`until curl -sS --fail-with-body ${url} >&2; do :; done`).then(
       () => expect.unreachable(),

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isWorkingOn, stopStaleEngine } from '../../../../../infra/local/engine/process.ts'
+import { isEngineUsingDatabase, stopStaleEngine } from '../../../../../infra/local/engine/process.ts'
 
 const WAITS = `console.log('here'); setInterval(() => undefined, 60_000)`
 
@@ -27,12 +27,12 @@ describe('the process of an engine', () => {
   test('is found by its database', async () => {
     const database = `${directoryOfTest()}/dynamodb.sqlite`
     const { pid, child } = await engineOn(database)
-    expect(isWorkingOn(pid, database)).toBe(true)
-    expect(isWorkingOn(pid, `${database}.other`)).toBe(false)
+    expect(isEngineUsingDatabase(pid, database)).toBe(true)
+    expect(isEngineUsingDatabase(pid, `${database}.other`)).toBe(false)
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
     await ended
-    expect(isWorkingOn(pid, database)).toBe(false)
+    expect(isEngineUsingDatabase(pid, database)).toBe(false)
   })
 
   test('is ended if a killed host left it behind; other processes in the note are not', async () => {
@@ -42,7 +42,7 @@ describe('the process of an engine', () => {
     writeFileSync(`${directory}/engine.json`, JSON.stringify({ pid: other.pid, host: 1 }))
     await stopStaleEngine(directory, `${directory}/one`)
     expect(await ended).toEqual([null, 'SIGKILL'])
-    expect(isWorkingOn(other.pid, `${directory}/other`)).toBe(true)
+    expect(isEngineUsingDatabase(other.pid, `${directory}/other`)).toBe(true)
     expect(existsSync(`${directory}/engine.json`)).toBe(false)
   })
 })

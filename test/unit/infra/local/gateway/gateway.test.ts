@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as secureConnect } from 'node:tls'
 import { describe, expect, test } from 'vitest'
-import { startGateway } from '../../../../../infra/local/gateway/gateway.ts'
+import { startLocalGateway } from '../../../../../infra/local/gateway/gateway.ts'
 import { createRouteFinder } from '../../../../../infra/local/gateway/routes.ts'
 import { linkPath } from '../../../../../shared/link/routes.ts'
 
@@ -47,7 +47,7 @@ test('requests wait while the cluster checks that it is still the primary, excep
   const asked = new Promise<void>(resolve => {
     go = resolve
   })
-  const gateway = await startGateway({
+  const gateway = await startLocalGateway({
     front: { id: 'api', kind: 'httpApi', routes: [{ key: '$default', functionName: 'f' }] },
     port: 0,
     hold: () => asked,
@@ -68,7 +68,7 @@ test('requests wait while the cluster checks that it is still the primary, excep
 })
 
 test('a TLS client gets an error at once from the plain HTTP port', async () => {
-  const gateway = await startGateway({
+  const gateway = await startLocalGateway({
     front: { id: 'api', kind: 'httpApi', routes: [] },
     port: 0,
     invoke: async () => ({ statusCode: 204 }),
@@ -93,7 +93,7 @@ test.each([
   ],
   ['no HTTP', `one two three${MUCH}`, 400, 'invalid_request'],
 ])('a client that sends %s gets an error although it continues to send', async (_, sent, status, code) => {
-  const gateway = await startGateway({
+  const gateway = await startLocalGateway({
     front: { id: 'api', kind: 'httpApi', routes: [] },
     port: 0,
     invoke: async () => ({ statusCode: 204 }),

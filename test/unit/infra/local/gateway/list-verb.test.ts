@@ -4,14 +4,14 @@ import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  acceptList,
+  acceptListRequests,
+  buildFlaggedGetLine,
   createRequestRewriter,
-  toFlaggedGet,
 } from '../../../../../infra/local/gateway/list-verb.ts'
 
 /** Returns the bytes that the parser receives for these chunks. */
 const seen = (...pieces: string[]): string => {
-  const rewrite = createRequestRewriter(toFlaggedGet)
+  const rewrite = createRequestRewriter(buildFlaggedGetLine)
   const bytes = pieces.flatMap(piece => rewrite(Buffer.from(piece, 'latin1')))
   return Buffer.concat(bytes).toString('latin1')
 }
@@ -93,7 +93,7 @@ describe('the verb LIST on the embedded host', () => {
   )
 
   test('the content of a chunk passes at once', () => {
-    const rewrite = createRequestRewriter(toFlaggedGet)
+    const rewrite = createRequestRewriter(buildFlaggedGetLine)
     rewrite(Buffer.from(`${head('POST / HTTP/1.1', 'Transfer-Encoding: chunked')}fffffff\r\n`))
     expect(rewrite(Buffer.from('some of it')).join('')).toBe('some of it')
   })
@@ -126,7 +126,7 @@ describe('the verb LIST on the embedded host', () => {
 test('a kept-alive connection closes after the server’s idle timeout', async () => {
   const http = createServer({ keepAliveTimeout: 1 }, (_, response) => response.end('served'))
   http.keepAliveTimeoutBuffer = 0
-  http.on('connection', socket => acceptList(socket, toFlaggedGet)).listen(0, '127.0.0.1')
+  http.on('connection', socket => acceptListRequests(socket, buildFlaggedGetLine)).listen(0, '127.0.0.1')
   await once(http, 'listening')
   const client = connect((http.address() as AddressInfo).port, '127.0.0.1')
   const heard: Buffer[] = []

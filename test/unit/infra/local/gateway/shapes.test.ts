@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { startGateway } from '../../../../../infra/local/gateway/gateway.ts'
-import type { Listening } from '../../../../../infra/local/os/loopback.ts'
+import { startLocalGateway } from '../../../../../infra/local/gateway/gateway.ts'
+import type { ListeningServer } from '../../../../../infra/local/os/loopback.ts'
 import type { FrontModel } from '../../../../../infra/local/template/fronts.ts'
 import { type FrontEvent, frontOfEvent, toHttpRequest } from '../../../../../shared/http/events.ts'
 
@@ -28,7 +28,7 @@ const alb: FrontModel = {
 }
 const fronts = { restApi, alb } as const
 
-let gateway: Listening | undefined
+let gateway: ListeningServer | undefined
 afterEach(async () => {
   await gateway?.close()
   gateway = undefined
@@ -37,7 +37,7 @@ afterEach(async () => {
 /** Starts a gateway that records the invoked functions and gives every request the same answer. */
 async function started(front: FrontModel, answer: object | (() => never) = { statusCode: 204 }) {
   const called: { name: string; event: FrontEvent }[] = []
-  gateway = await startGateway({
+  gateway = await startLocalGateway({
     front,
     port: 0,
     invoke: async (name, event) => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createLineWriter } from '../../../../../infra/local/host/function-lines.ts'
+import { createLogLineWriter } from '../../../../../infra/local/host/function-lines.ts'
 import { AUDIT_UNWRITABLE_TEXT } from '../../../../../shared/api/errors.ts'
 
 let directory: string
@@ -12,7 +12,7 @@ beforeEach(() => {
   directory = mkdtempSync(`${tmpdir()}/cloud-auth-lines-`)
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   printed = []
-  take = createLineWriter(directory, text => printed.push(text))
+  take = createLogLineWriter(directory, text => printed.push(text))
 })
 
 test('lines of functions are stored and not printed', async () => {

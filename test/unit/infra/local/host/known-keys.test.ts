@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { initialiseCluster, type SetKeys } from '../../../../../infra/local/host/initialise.ts'
-import { startKnownKeys } from '../../../../../infra/local/host/known-keys.ts'
+import { startKnownClusterKeys } from '../../../../../infra/local/host/known-keys.ts'
 import { newRecoveryKey } from '../../../../../shared/cluster/recovery.ts'
 import type { RecoveryKey } from '../../../../../shared/model/cluster.ts'
 
@@ -28,7 +28,12 @@ async function started(kept: SetKeys = { root_token: 'root', recovery_keys: firs
   const cluster: { stored: RecoveryKey | undefined } = { stored: first.item }
   const changes: SetKeys[] = []
   const readStored = async () => cluster.stored
-  const keys = await startKnownKeys({ directory, kept, readStored, onChange: one => changes.push(one) })
+  const keys = await startKnownClusterKeys({
+    directory,
+    kept,
+    readStored,
+    onChange: one => changes.push(one),
+  })
   onTestFinished(keys.close)
   return { cluster, changes, keys, shares: () => keys.present().recovery_keys }
 }

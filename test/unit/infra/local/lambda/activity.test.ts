@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
-  createActivity,
-  type Mark,
-  type TrackedActivity,
+  type ActivityMark,
+  createWorkActivity,
+  type TrackedWorkActivity,
 } from '../../../../../infra/local/lambda/activity.ts'
 
 const LONG_MS = 60_000
@@ -10,7 +10,11 @@ const never = new AbortController().signal
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 /** Reports whether a poller with this mark rests. */
-async function rests(activity: TrackedActivity, since: Mark, signal = never): Promise<() => boolean> {
+async function rests(
+  activity: TrackedWorkActivity,
+  since: ActivityMark,
+  signal = never,
+): Promise<() => boolean> {
   let resting = true
   void activity.rest(since, LONG_MS, signal).then(() => {
     resting = false
@@ -21,7 +25,7 @@ async function rests(activity: TrackedActivity, since: Mark, signal = never): Pr
 
 describe('a poller', () => {
   test('rests after a period without work until work begins', async () => {
-    const activity = createActivity()
+    const activity = createWorkActivity()
     const resting = await rests(activity, activity.mark())
     expect(resting()).toBe(true)
     void activity.during(Promise.resolve())
@@ -30,7 +34,7 @@ describe('a poller', () => {
   })
 
   test('does not rest if work was running, began, or began and ended since the mark', async () => {
-    const activity = createActivity()
+    const activity = createWorkActivity()
     const before = activity.mark()
     await activity.during(Promise.resolve())
     expect((await rests(activity, before))()).toBe(false)
@@ -42,7 +46,7 @@ describe('a poller', () => {
   })
 
   test('rests at most as long as requested, and until it is aborted', async () => {
-    const activity = createActivity()
+    const activity = createWorkActivity()
     await activity.rest(activity.mark(), 1, never)
     const end = new AbortController()
     const resting = await rests(activity, activity.mark(), end.signal)

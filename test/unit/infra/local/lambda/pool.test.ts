@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { HostEnvironment } from '../../../../../infra/local/lambda/environment.ts'
-import { type Capacity, createPool } from '../../../../../infra/local/lambda/pool.ts'
+import type { LambdaProcess } from '../../../../../infra/local/lambda/environment.ts'
+import { createLambdaProcessPool, type PoolCapacity } from '../../../../../infra/local/lambda/pool.ts'
 
 /** Environments whose requests end when the test ends them. */
-function staged(capacity: Capacity) {
+function staged(capacity: PoolCapacity) {
   const started: { given: unknown[]; end: (() => void)[]; closed: boolean; retire: () => void }[] = []
-  const pool = createPool(onChange => {
+  const pool = createLambdaProcessPool(onChange => {
     const stage = {
       given: [] as unknown[],
       end: [] as (() => void)[],
@@ -14,7 +14,7 @@ function staged(capacity: Capacity) {
     }
     let busy = 0
     let retired = false
-    const environment: HostEnvironment = {
+    const environment: LambdaProcess = {
       get busy() {
         return busy
       },

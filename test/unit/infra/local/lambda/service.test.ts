@@ -1,6 +1,6 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { expect, onTestFinished, test } from 'vitest'
-import { startLambdaService } from '../../../../../infra/local/lambda/service.ts'
+import { startLambdaApi } from '../../../../../infra/local/lambda/service.ts'
 
 const key = { accessKeyId: 'AKIAOURS', secretAccessKey: 'ours' }
 
@@ -13,7 +13,7 @@ async function service(credentials = key) {
     has: (name: string) => name === 'f',
     close: async () => undefined,
   }
-  const { url: endpoint, close } = await startLambdaService(lambdas, [key])
+  const { url: endpoint, close } = await startLambdaApi(lambdas, [key])
   onTestFinished(close)
   const client = new LambdaClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 })
   return async (FunctionName: string, Payload?: string): Promise<string> => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Absence, startAbsence } from '../../../../../infra/local/os/absence.ts'
+import { type AbsenceDetector, startAbsence } from '../../../../../infra/local/os/absence.ts'
 
 let asked: number
 let answer: () => void
-let absence: Absence
+let absence: AbsenceDetector
 
 const ask = () =>
   new Promise<void>(resolve => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { batchByTick } from '../../../../../infra/local/os/by-tick.ts'
+import { batchItemsByTick } from '../../../../../infra/local/os/by-tick.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 test('values of one turn of the event loop are passed on together, in order', async () => {
   const taken: number[][] = []
-  const take = batchByTick<number>(all => void taken.push(all))
+  const take = batchItemsByTick<number>(all => void taken.push(all))
   take(1)
   take(2)
   await undefined

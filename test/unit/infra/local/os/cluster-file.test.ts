@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { root } from '../../../../../infra/checkout.ts'
-import { type ClusterFile, publishClusterFile } from '../../../../../infra/local/os/cluster-file.ts'
-import { chooseFileFolder } from '../../../../../infra/local/os/file-folder.ts'
+import { checkoutRoot } from '../../../../../infra/checkout.ts'
+import { type ClusterStateFile, publishClusterFile } from '../../../../../infra/local/os/cluster-file.ts'
+import { chooseAuditFileFolder } from '../../../../../infra/local/os/file-folder.ts'
 import { takeLock } from '../../../../../infra/local/os/lock.ts'
 
-const FOLDER = `${root}.local/told-${process.pid}`
+const FOLDER = `${checkoutRoot}.local/told-${process.pid}`
 const cluster = `told-${process.pid}`
-const fileOf = (base_url: string) => ({ base_url }) as ClusterFile
+const fileOf = (base_url: string) => ({ base_url }) as ClusterStateFile
 const found = (folder = FOLDER): unknown => JSON.parse(readFileSync(`${folder}/cluster.json`, 'utf8'))
 
 test('the file of a cluster in memory exists while it runs; an unlisted cluster neither writes nor removes a file', () => {
@@ -43,16 +43,16 @@ describe('the folder of cluster.json', () => {
 
   test('is the own folder of a cluster in memory while a stored cluster of the same name runs', async () => {
     onTestFinished(() => rmSync(FOLDER, { recursive: true }))
-    expect(chooseFileFolder({ cluster, memory: true }, own), 'there is none').toBe(FOLDER)
+    expect(chooseAuditFileFolder({ cluster, memory: true }, own), 'there is none').toBe(FOLDER)
     mkdirSync(FOLDER, { recursive: true })
     const lock = await takeLock(FOLDER, 'host', () => new Error('taken'))
-    expect(chooseFileFolder({ cluster, memory: true }, own)).toBe(own)
-    expect(chooseFileFolder({ cluster, memory: false }, FOLDER)).toBe(FOLDER)
+    expect(chooseAuditFileFolder({ cluster, memory: true }, own)).toBe(own)
+    expect(chooseAuditFileFolder({ cluster, memory: false }, FOLDER)).toBe(FOLDER)
     lock.close()
-    expect(chooseFileFolder({ cluster, memory: true }, own), 'it has ended').toBe(FOLDER)
+    expect(chooseAuditFileFolder({ cluster, memory: true }, own), 'it has ended').toBe(FOLDER)
   })
 
   test('is undefined for an unlisted cluster', () => {
-    expect(chooseFileFolder({ cluster, memory: true, unlisted: true }, own)).toBeUndefined()
+    expect(chooseAuditFileFolder({ cluster, memory: true, unlisted: true }, own)).toBeUndefined()
   })
 })

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { root } from '../../../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../../../infra/checkout.ts'
 import { takeLock } from '../../../../../infra/local/os/lock.ts'
 
 const TAKES = `
-const { takeLock } = await import('${root}infra/local/os/lock.ts')
+const { takeLock } = await import('${checkoutRoot}infra/local/os/lock.ts')
 await takeLock(process.argv[1], 'host', holder => new Error('taken by ' + holder)).then(
   lock => { globalThis.kept = lock; console.log('has it') },
   error => { console.log(error.message); process.exit(3) },
@@ -36,7 +36,7 @@ function directoryOfTest(): string {
 const take = (directory: string) => takeLock(directory, 'host', holder => new Error(`taken by ${holder}`))
 
 const FORGETS = `
-const { isLockHeld, takeLock } = await import('${root}infra/local/os/lock.ts')
+const { isLockHeld, takeLock } = await import('${checkoutRoot}infra/local/os/lock.ts')
 await takeLock(process.argv[1], 'host', () => new Error('taken'))
 for (let count = 0; count < 3; count++) {
   await new Promise(setImmediate)

@@ -1,7 +1,13 @@
 import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { checkPorts, endServer, findFreePort, listen, urlOf } from '../../../../../infra/local/os/loopback.ts'
+import {
+  checkPortsAreFree,
+  closeServer,
+  findFreePort,
+  listenOnLoopback,
+  serverUrlOf,
+} from '../../../../../infra/local/os/loopback.ts'
 
 const portOf = (url: string) => Number(new URL(url).port)
 
@@ -9,37 +15,39 @@ const portOf = (url: string) => Number(new URL(url).port)
 async function takenPort(): Promise<number> {
   const server = createServer()
   onTestFinished(() => void server.close())
-  return portOf(await listen(server))
+  return portOf(await listenOnLoopback(server))
 }
 
 describe('a server on loopback', () => {
   test('listens on the requested port, and returns its address', async () => {
     const port = await findFreePort()
     const server = createHttpServer((_, response) => response.end('here'))
-    const url = await listen(server, port)
+    const url = await listenOnLoopback(server, port)
     expect(url).toBe(`http://127.0.0.1:${port}`)
-    expect(urlOf(server)).toBe(url)
+    expect(serverUrlOf(server)).toBe(url)
     expect(await (await fetch(url)).text()).toBe('here')
-    await endServer(server)
+    await closeServer(server)
   })
 
   test('does not start on a port in use', async () => {
-    await expect(listen(createServer(), await takenPort())).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await expect(listenOnLoopback(createServer(), await takenPort())).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    })
   })
 
   test('survives a connection that cannot be accepted', async () => {
     const server = createServer()
     onTestFinished(() => void server.close())
-    await listen(server)
+    await listenOnLoopback(server)
     expect(server.emit('error', new Error('accept EMFILE'))).toBe(true)
   })
 
   test('closes although a client stays connected', async () => {
     const server = createHttpServer()
-    const socket = connect(portOf(await listen(server)), '127.0.0.1')
+    const socket = connect(portOf(await listenOnLoopback(server)), '127.0.0.1')
     const cut = new Promise(resolve => socket.once('close', resolve))
     await new Promise(resolve => socket.once('connect', resolve))
-    await endServer(server)
+    await closeServer(server)
     await cut
   })
 })
@@ -47,20 +55,20 @@ describe('a server on loopback', () => {
 describe('checked ports', () => {
   test('are free afterwards; undefined ports are skipped', async () => {
     const port = await findFreePort()
-    await checkPorts({ port, 'provider-port': 0, 'metadata-port': undefined })
-    await checkPorts({ port })
+    await checkPortsAreFree({ port, 'provider-port': 0, 'metadata-port': undefined })
+    await checkPortsAreFree({ port })
   })
 
   test('in use are named, with what to do', async () => {
     const [free, taken] = [await findFreePort(), await takenPort()]
-    await expect(checkPorts({ port: free, 'provider-port': taken })).rejects.toThrow(
+    await expect(checkPortsAreFree({ port: free, 'provider-port': taken })).rejects.toThrow(
       `port ${taken} is in use, perhaps by a running cluster. Stop it, or choose another port with --provider-port (0: any free one)`,
     )
-    await checkPorts({ port: free })
+    await checkPortsAreFree({ port: free })
   })
 
   test.each([65_536, -1, 1.5, Number.NaN])('outside the valid range are rejected: %s', async port => {
-    await expect(checkPorts({ port })).rejects.toThrow(
+    await expect(checkPortsAreFree({ port })).rejects.toThrow(
       '--port must be a number from 0 (any free port) to 65535',
     )
   })

@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, onTestFinished, test } from 'vitest'
-import { root } from '../../../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../../../infra/checkout.ts'
 
 /**
  * Returns the modes of the files that a process with umask 000 creates after it has created a cluster's directory.
  */
 function modesAfter(directory: string): Record<string, string> {
   const code = `
-    const { makeDirectory, clusterDirectory, writeAtomically } = await import('${root}infra/local/os/cluster-file.ts')
-    const { takeLock } = await import('${root}infra/local/os/lock.ts')
+    const { makeDirectory, clusterDirectory, writeAtomically } = await import('${checkoutRoot}infra/local/os/cluster-file.ts')
+    const { takeLock } = await import('${checkoutRoot}infra/local/os/lock.ts')
     const { appendFileSync } = await import('node:fs')
     const { spawnSync } = await import('node:child_process')
     const { directory } = makeDirectory({ cluster: 'east', memory: false })

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { root } from '../../../../../infra/checkout.ts'
+import { checkoutRoot } from '../../../../../infra/checkout.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/state-`)
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -22,7 +22,7 @@ describe.each(Object.entries(commands))('%s', (_name, words) => {
   ])('ends with one line and code 1 when CLOUD_AUTH_STATE is %s', title => {
     const state = title.split(': ').at(-1) as string
     const { status, stdout, stderr } = spawnSync(process.execPath, [...words], {
-      cwd: root,
+      cwd: checkoutRoot,
       env: { ...process.env, CLOUD_AUTH_STATE: state },
       encoding: 'utf8',
       timeout: 60_000,

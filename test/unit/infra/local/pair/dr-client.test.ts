@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { askHost } from '../../../../../infra/local/pair/dr-client.ts'
+import { requestHost } from '../../../../../infra/local/pair/dr-client.ts'
 import { webServer } from '../../../../support/service/server.ts'
 
 /** A cluster with a list of answers: status, body, and Retry-After in seconds. */
@@ -19,7 +19,7 @@ test('an operator’s request is repeated after Retry-After, with a message', as
     [200, '{"data":{"mode":"primary"}}'],
   )
   const told: string[] = []
-  const answer = await askHost(cluster, 'promote', {}, undefined, text => told.push(text))
+  const answer = await requestHost(cluster, 'promote', {}, undefined, text => told.push(text))
   expect(answer.data).toEqual({ mode: 'primary' })
   expect(requests).toHaveLength(3)
   expect(told).toEqual([
@@ -33,6 +33,6 @@ test.each([
   [503, 'sealed'],
 ])('a request is not repeated without Retry-After: %d', async (status, text) => {
   const { cluster, requests } = await answering([status, text])
-  await expect(askHost(cluster, 'promote', {})).rejects.toThrow(`promote on west: ${status} ${text}`)
+  await expect(requestHost(cluster, 'promote', {})).rejects.toThrow(`promote on west: ${status} ${text}`)
   expect(requests).toHaveLength(1)
 })

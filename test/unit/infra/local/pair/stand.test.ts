@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatSecondary } from '../../../../../infra/local/pair/stand.ts'
+import { formatSecondaryStatus } from '../../../../../infra/local/pair/stand.ts'
 import { parseDrStatus } from '../../../../../shared/set/status.ts'
 
 const statusOf = (more: object) => {
@@ -17,7 +17,7 @@ const following = statusOf({
 
 test('a secondary prints its role, its primary and its lag', () => {
   expect(
-    formatSecondary('west', following),
+    formatSecondaryStatus('west', following),
   ).toBe(`west is a DR secondary: it serves no logins, its primary does.
   primary   http://127.0.0.1:10001, connection ready
   state     stream-wals
@@ -27,5 +27,5 @@ test('a secondary prints its role, its primary and its lag', () => {
 
 test('a secondary without primary and heartbeat prints that it has none', () => {
   const alone = statusOf({ state: 'idle', connection_state: 'idle' })
-  expect(formatSecondary('west', alone)).toMatch(/primary +none[\s\S]*no heartbeat yet/)
+  expect(formatSecondaryStatus('west', alone)).toMatch(/primary +none[\s\S]*no heartbeat yet/)
 })

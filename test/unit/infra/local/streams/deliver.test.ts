@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { deliver } from '../../../../../infra/local/streams/deliver.ts'
+import { deliverStreamRecords } from '../../../../../infra/local/streams/deliver.ts'
 
 /**
  * Delivers numbers to a function that fails for some of them. @returns the delivered batches and the dropped numbers
@@ -7,7 +7,7 @@ import { deliver } from '../../../../../infra/local/streams/deliver.ts'
 async function delivered(numbers: number[], bad: readonly number[], { retries = 1, bisect = true } = {}) {
   const told: (readonly number[])[] = []
   const refused: number[] = []
-  await deliver(numbers, {
+  await deliverStreamRecords(numbers, {
     retries,
     bisect,
     tell: async records => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fits } from '../../../../../infra/local/streams/pattern.ts'
+import { matchesEventPattern } from '../../../../../infra/local/streams/pattern.ts'
 
 const event = { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'j#000001' } } } }
 
@@ -13,10 +13,10 @@ describe('filter patterns of event sources', () => {
     ['another beginning', { dynamodb: { Keys: { pk: { S: [{ prefix: 't#' }] } } } }, false],
     ['a member that is not there', { dynamodb: { NewImage: { x: ['y'] } } }, false],
     ['one member of two', { eventName: ['INSERT'], eventSource: ['other'] }, false],
-  ])('%s: matches $2', (_, pattern, result) => expect(fits(pattern, event)).toBe(result))
+  ])('%s: matches $2', (_, pattern, result) => expect(matchesEventPattern(pattern, event)).toBe(result))
 
   test.each([[{ eventName: 'INSERT' }], [{ eventName: [{ 'anything-but': 'x' }] }]])(
     'what it does not know is an error: %j',
-    pattern => expect(() => fits(pattern, event)).toThrow(/pattern|filter rule/),
+    pattern => expect(() => matchesEventPattern(pattern, event)).toThrow(/pattern|filter rule/),
   )
 })

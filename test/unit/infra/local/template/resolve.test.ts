@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { type Naming, resolver, type Stacks } from '../../../../../infra/local/template/resolve.ts'
+import {
+  createTemplateResolver,
+  type ResourceNaming,
+  type StackTemplatesByName,
+} from '../../../../../infra/local/template/resolve.ts'
 
-const naming: Naming = {
+const naming: ResourceNaming = {
   pseudo: { 'AWS::Region': 'eu-west-1' },
   ref: (stack, id) => `${stack}/${id}`,
   attribute: (stack, id, name) => `${stack}/${id}.${name}`,
 }
-const stacks: Stacks = {
+const stacks: StackTemplatesByName = {
   api: { Resources: {} },
   data: {
     Resources: {},
@@ -16,7 +20,7 @@ const stacks: Stacks = {
     },
   },
 }
-const resolve = (value: unknown) => resolver(stacks, naming)('api', value)
+const resolve = (value: unknown) => createTemplateResolver(stacks, naming)('api', value)
 
 describe('intrinsic functions of templates on the embedded host', () => {
   test.each<[name: string, value: unknown, expected: unknown]>([

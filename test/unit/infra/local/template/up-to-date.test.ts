@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { upToDate } from '../../../../../infra/local/template/up-to-date.ts'
+import { updateBuildIfOutdated } from '../../../../../infra/local/template/up-to-date.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-up-to-date-`)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -15,41 +15,41 @@ const content = () => readFileSync(`${place}/content`, 'utf8')
 const writing = (text: string) => async (directory: string) => writeFileSync(`${directory}/content`, text)
 
 test('a directory is kept for the same sources, and replaced as a whole for others', async () => {
-  expect(await upToDate(place, 'first', writing('one'))).toBe(place)
+  expect(await updateBuildIfOutdated(place, 'first', writing('one'))).toBe(place)
   writeFileSync(`${place}/stale`, '')
-  await upToDate(place, 'first', writing('never'))
+  await updateBuildIfOutdated(place, 'first', writing('never'))
   expect(content()).toBe('one')
-  await upToDate(place, 'second', writing('two'))
+  await updateBuildIfOutdated(place, 'second', writing('two'))
   expect(content()).toBe('two')
   expect(existsSync(`${place}/stale`)).toBe(false)
 })
 
 test('a failure keeps the old directory, and the next run replaces it', async () => {
-  await upToDate(place, 'first', writing('one'))
-  const broken = upToDate(place, 'second', async directory => {
+  await updateBuildIfOutdated(place, 'first', writing('one'))
+  const broken = updateBuildIfOutdated(place, 'second', async directory => {
     await writing('half')(directory)
     throw new Error('stopped')
   })
   await expect(broken).rejects.toThrow('stopped')
   expect(content()).toBe('one')
   expect(readdirSync(folder)).toEqual(['made'])
-  await upToDate(place, 'second', writing('two'))
+  await updateBuildIfOutdated(place, 'second', writing('two'))
   expect(content()).toBe('two')
 })
 
 test('a directory that another process made from the same sources meanwhile is kept', async () => {
-  await upToDate(place, 'second', async directory => {
+  await updateBuildIfOutdated(place, 'second', async directory => {
     await writing('mine')(directory)
-    await upToDate(place, 'second', writing('theirs'))
+    await updateBuildIfOutdated(place, 'second', writing('theirs'))
   })
   expect(content()).toBe('theirs')
   expect(readdirSync(folder)).toEqual(['made'])
 })
 
 test('a directory that another process made from other sources meanwhile is replaced', async () => {
-  await upToDate(place, 'second', async directory => {
+  await updateBuildIfOutdated(place, 'second', async directory => {
     await writing('mine')(directory)
-    await upToDate(place, 'first', writing('theirs'))
+    await updateBuildIfOutdated(place, 'first', writing('theirs'))
   })
   expect(content()).toBe('mine')
 })

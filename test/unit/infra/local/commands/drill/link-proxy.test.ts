@@ -3,13 +3,13 @@ import { request } from 'node:https'
 import { expect, onTestFinished, test } from 'vitest'
 import { startLinkProxy } from '../../../../../../infra/local/commands/drill/link-proxy.ts'
 import { createServerTls } from '../../../../../../infra/local/gateway/tls.ts'
-import { endServer, listen } from '../../../../../../infra/local/os/loopback.ts'
+import { closeServer, listenOnLoopback } from '../../../../../../infra/local/os/loopback.ts'
 
 test('the proxy of the drill forwards calls over TLS, and nothing between cut and heal', async () => {
   const server = createServer((_, response) => response.end('answered'))
   const tls = createServerTls('east')
-  const proxy = await startLinkProxy(await listen(server), tls)
-  onTestFinished(() => proxy.close().then(() => endServer(server)))
+  const proxy = await startLinkProxy(await listenOnLoopback(server), tls)
+  onTestFinished(() => proxy.close().then(() => closeServer(server)))
   const call = () =>
     new Promise<string>(resolve => {
       const asked = request(proxy.url, { ca: tls.cert }, answer =>

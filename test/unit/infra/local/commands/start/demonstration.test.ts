@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCalls } from '../../../../../../infra/local/commands/start/demonstration.ts'
+import { parseCallCounts } from '../../../../../../infra/local/commands/start/demonstration.ts'
 
 test.each([
   ['{"calls":{"sts":1}}', { sts: 1 }],
@@ -8,5 +8,5 @@ test.each([
   ['null', undefined],
   ['', undefined],
 ])('call counts are read only from log lines that have them: %s', (line, calls) => {
-  expect(readCalls(line)).toEqual(calls)
+  expect(parseCallCounts(line)).toEqual(calls)
 })

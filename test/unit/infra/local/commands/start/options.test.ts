@@ -1,9 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { root } from '../../../../../../infra/checkout.ts'
-import { HELP, readStartOptions, UsageError } from '../../../../../../infra/local/commands/start/options.ts'
-import { newAuthority } from '../../../../../../infra/local/gateway/tls.ts'
+import { checkoutRoot } from '../../../../../../infra/checkout.ts'
+import {
+  readStartOptions,
+  START_HELP_TEXT,
+  StartUsageError,
+} from '../../../../../../infra/local/commands/start/options.ts'
+import { createLocalAuthority } from '../../../../../../infra/local/gateway/tls.ts'
 import { blocksOf } from '../../../../../support/programs/pages.ts'
 
 const read = (line: string, environment: Record<string, string> = {}) =>
@@ -14,7 +18,7 @@ function refusal(line: string, environment: Record<string, string> = {}): string
   try {
     read(line, environment)
   } catch (error) {
-    expect(error).toBeInstanceOf(UsageError)
+    expect(error).toBeInstanceOf(StartUsageError)
     return (error as Error).message
   }
   throw new Error(`accepted: ${line}`)
@@ -79,13 +83,15 @@ describe('a command line', () => {
     REGION: 'us-west-2',
     DIR: mkdtempSync(`${tmpdir()}/options-`),
   }
-  writeFileSync(`${GIVEN['DIR']}/own.pem`, newAuthority('own').cert)
+  writeFileSync(`${GIVEN['DIR']}/own.pem`, createLocalAuthority('own').cert)
   afterAll(() => rmSync(GIVEN['DIR'] ?? '', { recursive: true }))
 
-  const told = [...HELP.matchAll(/^ {2}--([\w-]+)(?: ([A-Z]+))? +\S/gm)].map(([, name = '', value = '']) => ({
-    name,
-    value,
-  }))
+  const told = [...START_HELP_TEXT.matchAll(/^ {2}--([\w-]+)(?: ([A-Z]+))? +\S/gm)].map(
+    ([, name = '', value = '']) => ({
+      name,
+      value,
+    }),
+  )
 
   test.each(told)('--$name $value of the help is accepted as the help describes', ({ name, value }) => {
     const asked = read(value ? `--${name} ${GIVEN[value]}` : `--${name}`)
@@ -94,7 +100,7 @@ describe('a command line', () => {
   })
 
   test('each option of the help is known to the parser', () => {
-    const command = readFileSync(`${root}infra/local/commands/start/command.ts`, 'utf8')
+    const command = readFileSync(`${checkoutRoot}infra/local/commands/start/command.ts`, 'utf8')
     const isRead = (name: string): boolean =>
       command.includes(`asked.${name}`) ||
       command.includes(`asked['${name}']`) ||
@@ -105,11 +111,15 @@ describe('a command line', () => {
   test('every npm start command line of the pages is accepted', () => {
     const pages = [
       'README.md',
-      ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' }).map(name => `docs/${name}`),
+      ...readdirSync(`${checkoutRoot}docs`, { recursive: true, encoding: 'utf8' }).map(
+        name => `docs/${name}`,
+      ),
     ]
     const lines = pages
       .filter(path => path.endsWith('.md'))
-      .flatMap(path => [...readFileSync(root + path, 'utf8').matchAll(/npm start --((?: [^\s`#]+)+)/g)])
+      .flatMap(path => [
+        ...readFileSync(checkoutRoot + path, 'utf8').matchAll(/npm start --((?: [^\s`#]+)+)/g),
+      ])
       .map(([, line = '']) => line.trim())
     expect(lines.length).toBeGreaterThan(8)
     for (const line of lines) expect(() => read(line), line).not.toThrow()
