@@ -44,7 +44,7 @@ export async function runFirstSync(run: OperationRun, id: string): Promise<Opera
   return STEP_AGAIN
 }
 
-/** Ends the activation. From now on the puller follows the primary. */
+/** Ends the activation. After the activation the puller follows the primary. */
 export async function endActivation(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readOperation(run, id)
   const { operation, record } = snapshot
@@ -55,14 +55,14 @@ export async function endActivation(run: OperationRun, id: string): Promise<Oper
     replaceItem(record, record, withoutOperation(record.data)),
     ...(pending?.data.operation === id ? [removeItem(pending)] : []),
   ])
-  // if this fails, the puller starts within a minute
+  // if this call fails, the puller starts within a minute
   if (ended === STEP_DONE) await wakePuller(run.ports, snapshot.cluster).catch(() => undefined)
   return ended
 }
 
 /**
- * Gives up an activation. Before the wipe, the cluster gets its earlier role back. During the wipe this is impossible, so
- * the operation is not ended and another execution continues it.
+ * Gives up an activation. Before the wipe, the cluster gets its earlier role back. During the wipe the earlier role
+ * cannot return, so the operation is not ended and another execution continues it.
  */
 export const giveUpActivation: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)
@@ -73,7 +73,7 @@ export const giveUpActivation: OperationEnd = async (run, id, fault) => {
   const wiped = record.data.treeId === id
   const midway = wiped && record.data.mode === 'bootstrapping'
   const status = midway ? 'running' : 'failed'
-  // before the wipe nothing has changed; after it the puller continues the sync
+  // before the wipe nothing has changed; after the wipe the puller continues the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
   const back =
     holds && !midway ? [replaceItem(record, record, { ...withFailedOperation(record.data, id), mode })] : []

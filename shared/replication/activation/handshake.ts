@@ -32,8 +32,9 @@ import {
 export const runHandshake: OperationStep = (run, id) => redeemActivationToken(run, id, 'close')
 
 /**
- * Sends the activation token to the primary, and stores the primary's answer. If this fails, nothing else on this cluster
- * has changed. The key pair is stored before it is sent, so that a repeated call sends the same keys.
+ * Sends the activation token to the primary, and stores the primary's answer. If the handshake fails, nothing else
+ * on this cluster has changed. The step stores the key pair before it sends the public keys, so that a repeated
+ * call sends the same keys.
  * @param next the step that follows
  * @param ofSet UUID of the DR set that the token must belong to
  * @throws OperationFailed
@@ -55,7 +56,7 @@ export async function redeemActivationToken(
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenSetMismatchError()
   const activated = await requestAdmission(run, before, activation, parseLinkKeyPairs(pair))
   const link = await buildPendingLink(run, before, { activation, activated, pair })
-  // the call takes seconds, and createCommit need a fresh cluster record
+  // the call to the primary takes seconds, and commits need a fresh cluster record
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return STEP_DONE
   const { token: _, ...input } = snapshot.operation.data.activation ?? { primaryApiAddr: '' }
@@ -63,8 +64,8 @@ export async function redeemActivationToken(
 }
 
 /**
- * Returns the key pair that this cluster sends, as text: the pair made for a sealed token, or a new one. Returns undefined
- * if another run stored a pair at the same time.
+ * Returns the key pair that this cluster sends, as text: the pair made for a sealed token, or a new one. Returns
+ * undefined if another run stored a key pair at the same time.
  */
 export async function readOrCreateLinkKeys(
   { ports }: OperationRun,
@@ -117,7 +118,8 @@ async function requestAdmission(
     until: ports.clock.now() + bounds.HANDSHAKE_MS,
   })
   try {
-    // if this primary has admitted the cluster before, the cluster's present key proves that the next key is its own
+    // if this primary has admitted the cluster before, the cluster's present key proves that the next key belongs
+    // to the same cluster
     const known = record.data.set === set ? record.data.link?.ownKey : undefined
     const earlier = known && (await decryptOwnLinkKey(known, ports.cipher)).signing
     return await link.activate({ token, cluster: record.data.id, address, version, earlier })

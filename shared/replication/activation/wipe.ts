@@ -27,8 +27,8 @@ import { CLOSING_WAIT_S } from './closing.ts'
 import { readOrCreateLinkKeys } from './handshake.ts'
 
 /**
- * Stops serving clients. No environment uses a cluster record for more than half a minute, so after that none of them
- * writes any more. Until the next step the activation can be undone.
+ * Stops serving clients. No environment uses a cluster record for more than half a minute, so after half a minute
+ * no environment writes any more. Until the next step the activation can be undone.
  */
 export async function stopServing(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readOperation(run, id)
@@ -48,9 +48,9 @@ const notOurs = (): never => {
 }
 
 /**
- * Replaces the cluster's own keys by the set's keys, so that old items can no longer be decrypted. Then deletes all items
- * that are not in the new tree. Each deletion is conditional on the item's content, so a late one cannot delete an item
- * that the sync has fetched.
+ * Replaces the cluster's own keys by the set's keys, so that old items can no longer be decrypted. After closing
+ * the cluster, the step deletes all items that are not in the new tree. Each deletion is conditional on the item's
+ * content, so a late deletion cannot delete an item that the sync has fetched.
  */
 export async function wipeClusterData(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readOperation(run, id)
@@ -58,7 +58,8 @@ export async function wipeClusterData(run: OperationRun, id: string): Promise<Op
   if (record.mode === 'secondary' && record.treeId === id) return STEP_DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
   if (record.treeId !== id) return adoptSetKeys(run, snapshot, id)
-  // the head is read before the record: if the record has changed by then, this head must not be replaced
+  // the head is read before the record: if the record has changed meanwhile, the head that was read must not be
+  // replaced
   const head = await run.ports.journal.head()
   const again = await readOperation(run, id)
   if (again.record.data.mode !== 'bootstrapping') return STEP_AGAIN
@@ -75,7 +76,10 @@ export async function wipeClusterData(run: OperationRun, id: string): Promise<Op
   ])
 }
 
-/** Stores the set, its keyring and the link in the cluster record. From here on the activation cannot be undone. */
+/**
+ * Stores the set, its keyring and the link in the cluster record. From this step on the activation cannot be
+ * undone.
+ */
 async function adoptSetKeys(
   run: OperationRun,
   before: OperationSnapshot,
@@ -86,7 +90,7 @@ async function adoptSetKeys(
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
   await checkStillAdmitted(run, before, link)
-  // the call takes seconds, and commits need a fresh cluster record
+  // the call to the primary takes seconds, and commits need a fresh cluster record
   const snapshot = await readOperation(run, id)
   if (snapshot.record.data.mode !== 'bootstrapping' || snapshot.record.data.treeId === id) return STEP_AGAIN
   const [own] = await ports.store.read([key('keyring')])
@@ -97,13 +101,13 @@ async function adoptSetKeys(
   }
   await writeActivationEvent(run, 'activated', id, { ...snapshot.record.data, ...changed })
   await commitOperationStep(run, snapshot, { step: 'wipe' }, [
-    // the cluster's own terms are deleted, so fields that they encrypted can no longer be decrypted
+    // the cluster's own terms are deleted, so fields that these terms encrypted can no longer be decrypted
     ...replaceFollowerKeyring(snapshot.record, own, link.keyring, changed),
     ...(await makeAdmissionChanges(ports.store, snapshot.record.data.id, undefined, {
       ...link,
       addresses: [...link.primaryAddrs, ...link.memberAddresses],
     })),
-    // their keyring is deleted; a cluster that becomes primary makes a new key for tokens
+    // the keyring that encrypted these keys is deleted; a cluster that becomes primary makes a new key for tokens
     ...renewableItemKeys.map(one => removeItem(one)),
   ])
   return STEP_AGAIN
@@ -113,8 +117,8 @@ async function adoptSetKeys(
 const WIPE_ASK_TIMEOUT_MS = 5000
 
 /**
- * Asks the primary once more before the wipe, because a cluster that was revoked since the handshake would be emptied for
- * nothing. A silent primary, or a temporary refusal, does not stop the wipe.
+ * Sends the primary one more heartbeat before the wipe, because the wipe would be useless on a cluster that was
+ * revoked since the handshake. A silent primary, or a temporary refusal, does not stop the wipe.
  * @throws OperationFailed if the primary no longer admits this cluster
  */
 async function checkStillAdmitted(
@@ -154,7 +158,7 @@ export const buildLinkRecordFields = (
   ...defined({ observedAddr }),
 })
 
-/** Makes the head that of an empty cluster. Its incarnation keeps growing. */
+/** Makes the head that of an empty cluster. The incarnation of the new head keeps growing. */
 async function emptyHead(
   { ports }: OperationRun,
   head: JournalHead | undefined,
@@ -169,7 +173,7 @@ const isEmpty = ({ mode, lineage, unfinishedSync, link }: JournalHead, id: strin
 
 const SEGMENTS = 4
 
-/** Deletes all items that are not in this tree. @returns false if time ran out first */
+/** Deletes all items that are not in this tree. @returns false if time ran out before the last item was deleted */
 async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): Promise<boolean> {
   for (let index = 0; index < SEGMENTS; index++) {
     for (let from: TableScanPage['next']; ; ) {

@@ -17,15 +17,15 @@ import type { StoredItem } from '../../storage/requests.ts'
 export type DatedChange = EntryChange & { readonly at: number }
 
 /**
- * The changes that one journal entry, or several consecutive ones, make in one bucket. They are applied together or not at
- * all, because the bucket's mark records whether they were applied.
+ * The changes that one journal entry, or several consecutive ones, make in one bucket. The applier writes these
+ * changes together or not at all, because the bucket's mark records whether the changes were applied.
  */
 export interface BucketChanges {
   /** position text of the (last) journal entry */
   readonly pos: string
   readonly seq: number
   readonly bucket: TreeBucket
-  /** at most one change for each item */
+  /** `changes` has at most one change for each item */
   readonly changes: readonly DatedChange[]
   /** upper estimate of the items' size, bytes */
   readonly bytes: number
@@ -33,22 +33,31 @@ export interface BucketChanges {
 
 /** Facts of this cluster that do not change while it applies a window. */
 export interface ApplySettings {
-  /** id of this cluster's tree */
+  /** `treeId` is the id of this cluster's tree */
   readonly treeId: string
-  /** of the head; the first part of every mark */
+  /** `incarnation` of the head is the first part of every mark */
   readonly incarnation: number
-  /** last position of the replay after a sync: up to it, items may be newer than their journal entries */
+  /**
+   * `replayUntil` is the last position of the replay after a sync: up to this position, items may be newer than
+   * their journal entries
+   */
   readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
-  /** given-up keys as texts of `itemPlaceText`: the applier overwrites their items without comparing */
+  /**
+   * `tolerated` has the given-up keys as texts of `itemPlaceText`: the applier overwrites their items without
+   * comparing
+   */
   readonly tolerated?: ReadonlySet<string>
 }
 
 /** The condition under which a transaction writes an item. */
 export type ItemExpectation = 'absent' | { readonly rev: string } | { readonly leaf: string }
 
-/** The effect of a transaction on an item: `put` stores it, or deletes it if null. Without `put` it only checks the condition. */
+/**
+ * The effect of a transaction on an item: `put` stores the item, or deletes it if `put` is null. Without `put` the
+ * transaction only checks the item's condition.
+ */
 export interface ItemWriteStep {
   readonly key: ItemPlace
   readonly put?: StoredItem | null
@@ -66,7 +75,7 @@ export interface BucketWrite {
 /** The items and the bucket mark that are stored where a piece writes. */
 export interface StoredBucketState {
   readonly items: readonly (StoredItem | undefined)[]
-  /** mark of the bucket; empty if there is no bucket yet */
+  /** `mark` is the mark of the bucket; empty if there is no bucket yet */
   readonly mark: string
 }
 
@@ -82,7 +91,10 @@ export type ApplyJudgement =
 /** Returns only the key of an item or a change. */
 export const pickItemPlace = ({ kind, pk, sk }: ItemPlace): ItemPlace => ({ kind, pk, sk })
 
-/** Returns the writes of a piece under the assumption that all items are as its journal entry expects. This needs no read. */
+/**
+ * Returns the writes of a piece under the assumption that all items are as its journal entry expects. This function
+ * needs no read.
+ */
 export function planBucketWrite(piece: BucketChanges, setting: ApplySettings): BucketWrite {
   const items = piece.changes.map(change =>
     step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
@@ -91,8 +103,8 @@ export function planBucketWrite(piece: BucketChanges, setting: ApplySettings): B
 }
 
 /**
- * Decides what a piece writes, given the stored items. The read may be outdated, so the transaction expects every item as
- * it was read, including those that it does not change.
+ * Decides what a piece writes, given the stored items. The read may be outdated, so the transaction expects every
+ * item as it was read, including items that the transaction does not change.
  */
 export function judgeBucketChanges(
   piece: BucketChanges,
@@ -127,13 +139,14 @@ export function judgeBucketChanges(
 const isTolerated = (change: EntryChange, { tolerated }: ApplySettings): boolean =>
   tolerated?.has(itemPlaceText(change)) === true
 
-/** Reports whether a sync has fetched the item in the state after the journal entry, or in a later one. */
+/** Reports whether a sync has fetched the item in the state after the journal entry, or in a later state. */
 const isAhead = ({ item }: EntryChange, own: StoredItem | undefined, pos: string): boolean =>
   own ? (own.pos ?? '') >= pos : item === null
 
 /**
- * Reports whether an item is as the source had it before the journal entry. An expiring item may be missing here, or still
- * exist here, because DynamoDB deletes expired items on each cluster at another time. In both cases it had expired.
+ * Reports whether an item equals the source's item before the journal entry. An expiring item may be missing on
+ * this cluster, or still exist on it, because DynamoDB deletes expired items on each cluster at another time. In
+ * both cases the item had expired.
  */
 function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined, now: number): boolean {
   const dies = itemKindSpec(kind).expiry === 'dies'

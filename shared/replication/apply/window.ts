@@ -25,11 +25,11 @@ import {
 
 /** The storage of this cluster as the applier uses it. */
 export interface ApplyTarget {
-  /** reads the stored state for pieces, in their order */
+  /** `find` reads the stored state for pieces, in their order */
   find(pieces: readonly BucketChanges[]): Promise<StoredBucketState[]>
-  /** runs one transaction; after `conflict` it is unknown whether the write would succeed */
+  /** `write` runs one transaction; after `conflict` it is unknown whether the write would succeed */
   write(steps: readonly BucketWrite[]): Promise<'done' | 'refused' | 'conflict'>
-  /** waits before another try */
+  /** `pause` waits before another try */
   pause(tries: number): Promise<void>
 }
 
@@ -40,12 +40,15 @@ export interface ApplyTarget {
 export type AppliedWindow = { readonly busy: boolean; readonly mismatch: readonly ItemPlace[] }
 
 const WORKERS = 8
-/** All tries together take some seconds. By then a hanging transaction is decided, and its result is visible. */
+/**
+ * All tries of a transaction together take some seconds. After some seconds a hanging transaction is decided, and
+ * its result is visible.
+ */
 const APPLY_TRIES = 16
 
 /**
- * Applies the journal entries of a window. It may run any number of times, also concurrently and in processes that were
- * frozen meanwhile, because marks record what is applied and reject outdated writes.
+ * Applies the journal entries of a window. The function may run any number of times, also concurrently and in
+ * processes that were frozen meanwhile, because marks record what is applied and reject outdated writes.
  */
 export async function applyEntryWindow(
   entries: readonly JournalEntry[],
@@ -80,11 +83,11 @@ export async function applyEntryWindow(
 /** Consecutive pieces of one bucket that are not applied yet. */
 interface UnappliedRun {
   run: Component
-  /** mismatching items; empty if only the write failed */
+  /** `wrong` has the mismatching items; empty if only the write failed */
   wrong: readonly ItemPlace[]
 }
 
-/** Applies runs in one transaction. If one run conflicts, applies the others anyway. */
+/** Applies runs in one transaction. If one run conflicts, the function applies the other runs anyway. */
 async function applyPack(
   pack: readonly Component[],
   setting: ApplySettings,
@@ -151,7 +154,10 @@ export interface FollowingPorts {
 
 const LONGEST_PAUSE = 1000
 
-/** Waits before another try. The pause doubles with each try, and is random so that runs do not retry at the same time. */
+/**
+ * Waits before another try of a transaction. The pause doubles with each try, and is random so that runs do not
+ * retry at the same time.
+ */
 export const pauseBeforeRetry = (
   { clock, entropy }: Pick<FollowingPorts, 'clock' | 'entropy'>,
   tries: number,
@@ -227,9 +233,9 @@ function splitIntoPieces(treeId: string, entry: JournalEntry): BucketChanges[] {
 }
 
 /**
- * Merges pieces of one bucket into one, with the final state of each item. Intermediate states are skipped, which no reader
- * notices because a secondary serves no reads. Each item is expected as the first piece found it, so the merge of a partly
- * applied run fails.
+ * Merges pieces of one bucket into one, with the final state of each item. Intermediate states are skipped, which
+ * no reader notices because a secondary serves no reads. The transaction expects each item as the first piece found
+ * it, so the merge of a partly applied run fails.
  *
  * @param pieces in journal order, at least one
  */
@@ -247,8 +253,8 @@ function mergePieces(pieces: Component): BucketChanges {
 }
 
 /**
- * Splits a component into runs that are applied one after the other, each as large as a transaction allows.
- * @param until pieces up to this position are judged by other rules than later ones, so a run has only one kind
+ * Splits a component into runs that the applier writes in sequence, each as large as a transaction allows.
+ * @param until last position of the replay: the judge has other rules for later pieces, so a run has only one kind
  */
 function splitIntoRuns(component: Component, until: number): Component[] {
   const runs: BucketChanges[][] = []
@@ -275,11 +281,11 @@ const ELEMENTS = 98
 /** Maximum size of the items in a transaction, bytes; DynamoDB allows 4 MiB, and counts slightly differently. */
 const BYTES = 2 ** 21
 
-/** Returns the number of transaction elements of a piece: its items and its bucket. */
+/** Returns the number of transaction elements of a piece: one for each item and one for the bucket. */
 const elementCount = ({ changes }: BucketChanges): number => changes.length + 1
 
 /**
- * Groups independent runs into transactions, so that all workers have something to do.
+ * Groups independent runs into transactions, so that all workers are busy.
  * @returns groups that contain each run once, in the given order
  */
 export function packEntryComponents(ready: readonly Component[], workers: number): Component[][] {

@@ -27,8 +27,8 @@ export function computeLeaf(item: StoredItem, treeId: string): TreeLeaf | undefi
 }
 
 /**
- * Reports whether the leaf or the bucket that an item stores is wrong. The next change of such an item would make the sums
- * wrong.
+ * Reports whether the leaf or the bucket that an item stores is wrong. The next change of an item with a wrong leaf
+ * would make the bucket's sums wrong.
  */
 export const isMisplacedInTree = (item: StoredItem, treeId: string): boolean =>
   computeLeaf(item, treeId)?.leaf !== item.leaf || item.leaf === undefined
@@ -38,21 +38,24 @@ export interface BucketFacts {
   readonly treeId: string
   readonly bucket: TreeBucket
   readonly stored: StoredTreeBucket | undefined
-  /** may contain items of other buckets */
+  /** `items` may contain items of other buckets */
   readonly items: readonly StoredItem[]
   /** epoch seconds */
   readonly now: number
 }
 
 export interface BucketCheckResult {
-  /** difference between bucket and items as text, equal for equal faults; empty if there is none */
+  /**
+   * `difference` is the difference between bucket and items as text, equal for equal faults; empty if there is no
+   * difference
+   */
   readonly difference: string
-  /** sums computed from the items' content */
+  /** `sums` are computed from the items' content */
   readonly sums: BucketSums
   readonly misplaced: readonly StoredItem[]
 }
 
-/** Judges a bucket by the content of its items. Ignores their attribute `leaf`. */
+/** Judges a bucket by the content of its items. The check ignores the items' attribute `leaf`. */
 export function checkBucketSums({ treeId, bucket, stored, items, now }: BucketFacts): BucketCheckResult {
   const name = treeBucketText(bucket)
   const own = items.filter(

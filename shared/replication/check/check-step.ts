@@ -7,8 +7,8 @@ import { checkRunTimeLeft, endTreeOperation, readTreeOperation, rethrowAsTreeBus
 import { beginTreeView } from './view.ts'
 
 /**
- * Checks this cluster's tree level by level, and stores the faults. It repairs nothing, so an interrupted check starts from
- * the beginning.
+ * Checks this cluster's tree level by level, and stores the faults. The check repairs nothing, so an interrupted
+ * check starts from the beginning.
  */
 export async function checkTree(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readTreeOperation(run, id)

@@ -15,13 +15,13 @@ import { findSourceDifferences } from '../sync/compare.ts'
 import { requestSync } from '../sync/sync.ts'
 import { checkRunTimeLeft, endTreeOperation, readTreeOperation, type TreeOperation } from './tree-run.ts'
 
-/** Keys that fit into an operation item and a log line. The report has all of them. */
+/** Keys that fit into an operation item and a log line. The report contains all keys that differ. */
 const NAMED = 20
 const LONGEST_NAME = 200
 
 /**
- * Runs the last step of a reindex. With `diff`, a secondary compares its items with its primary's; the next sync then
- * fetches those that differ.
+ * Runs the last step of a reindex. With `diff`, a secondary compares its items with its primary's; the next sync
+ * then fetches the items that differ.
  */
 export async function compareTrees(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readTreeOperation(run, id)
@@ -54,7 +54,7 @@ async function fetchDifferences(
   const now = Math.floor(ports.clock.now() / 1000)
   const progress = async () => checkRunTimeLeft(run)
   const comparing = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
-  // commits from now on must have arrived here before they can be compared
+  // commits from now on must have arrived on this secondary before they can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
   const places = await findSourceDifferences(comparing).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause

@@ -3,9 +3,9 @@ import type { Item } from '../../storage/kinds.ts'
 import { divergingKeysOf, isDivergingKeyGivenUp } from '../secondary/diverging.ts'
 
 /**
- * Reports whether the last check found the tree corrupted. On a secondary also reports whether items keep differing from
- * the primary's.
- * @param check read together with the record; absent: no check has begun yet
+ * Reports whether the last check found the tree corrupted. On a secondary the function also reports whether items
+ * keep differing from the primary's.
+ * @param check the stored check, read together with the record; absent: no check has begun yet
  * @param diverging read together with the record; absent: no item differs
  */
 export const isTreeCorrupted = (

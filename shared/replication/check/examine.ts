@@ -16,7 +16,7 @@ import { type CheckedTreeView, refreshTreeView } from './view.ts'
 const SEGMENTS = 4
 
 /**
- * Reads all items, and adds them to the tally.
+ * Reads all items of the tables, and adds each item to the tally.
  * @param progress is called with the number of items read; may throw to stop
  */
 export async function tallyAllItems(
@@ -36,7 +36,8 @@ export async function tallyAllItems(
 }
 
 /**
- * Finds pages and roots that seem wrong, after all items were counted. Changes that are still being written are among them.
+ * Finds pages and roots that seem wrong after all items were counted. The suspects include changes that are still
+ * being written.
  * @param progress is called with the number of pages read
  */
 export async function findTreeSuspects(
@@ -58,7 +59,7 @@ export async function findTreeSuspects(
   return [...found.flat(), ...above]
 }
 
-/** Returns the faults that stay the same when they are examined again. */
+/** Returns the faults that stay the same in a second examination. */
 export const confirmTreeFaults = (
   view: CheckedTreeView,
   suspects: readonly TreeFault[],
@@ -89,7 +90,7 @@ export async function findTreeFaults(
 
 const LOOKS = 5
 
-/** Reads a bucket with its items while it does not change; undefined if it keeps changing. */
+/** Reads a bucket with its items while the bucket does not change; undefined if the bucket keeps changing. */
 export async function readTreeBucket(
   { journal, treeId, now, tally, tail }: CheckedTreeView,
   place: TreePagePlace,
@@ -120,7 +121,10 @@ const textOf = (bucket: StoredTreeBucket | undefined): string =>
     .sort()
     .join()
 
-/** Returns the fault of a page's hash, judged by its buckets; empty if it is right, undefined if that cannot be decided now. */
+/**
+ * Returns the fault of a page's hash, judged by the page's buckets; empty if the hash is right, undefined if the
+ * buckets are changing.
+ */
 async function pageFault(
   { hashes, treeId, now, tail }: CheckedTreeView,
   place: TreePagePlace,
@@ -136,7 +140,10 @@ async function pageFault(
   return hash === stored.hash ? '' : `${stored.hash} ${stored.asOf}`
 }
 
-/** Returns the fault of a root, judged by the hashes below it; empty if it is right, undefined if hashes are changing. */
+/**
+ * Returns the fault of a root, judged by the hashes below the root; empty if the root is right, undefined if hashes
+ * are changing.
+ */
 function rootFault({ hashes }: CheckedTreeView, fault: TreeFault): string | undefined {
   const { roots, pages, isSettled } = hashes
   if (!isSettled) return undefined
@@ -152,8 +159,8 @@ const describeHash = (stored: string | undefined, right: string): string =>
   stored === right ? '' : `${stored}`
 
 /**
- * Milliseconds before each look at a suspected fault. DynamoDB may show half of a transaction for some seconds, and its
- * index lags behind. A real fault stays.
+ * Milliseconds before each look at a suspected fault. DynamoDB may show half of a transaction for some seconds, and
+ * its index lags behind. A real fault of the tree stays longer than these seconds.
  */
 const PAUSES = [0, 3000, 6000]
 
@@ -161,7 +168,7 @@ const PAUSES = [0, 3000, 6000]
  * Returns the suspects that have the same fault at several looks in a row.
  * @param judge returns the fault as text, equal for equal faults; empty: no fault; undefined: undecided, because the
  * suspect is changing
- * @param begin is called before each look
+ * @param begin callback before each look
  */
 export async function findLastingFaults<T>(
   clock: Clock,

@@ -21,8 +21,8 @@ import {
 import { beginTreeView, type CheckedTreeView } from './view.ts'
 
 /**
- * Repairs the tree of this cluster from its items. Clients may write meanwhile. Repairs stay, so an interrupted run starts
- * again and finds less to do.
+ * Repairs the tree of this cluster from its items. Clients may write during the reindex. Repairs stay, so an
+ * interrupted reindex starts again and has less to do.
  */
 export async function reindexTreeStep(run: OperationRun, id: string): Promise<OperationStepResult> {
   const snapshot = await readTreeOperation(run, id)
@@ -95,7 +95,7 @@ async function repairHashes(
     if (!head) break
     const now = Math.floor(view.clock.now() / 1000)
     await refreshTreeHashes({ journal: view.journal, treeId, head, now }, { recompute: anew })
-    // a refresh that read the tree before the repair may have stored its hashes after it
+    // a refresh that read the tree before the repair may have stored its hashes after the repair
     if ((await confirmTreeFaults(view, again)).length === 0) return
   }
   throw hashesChangingError()

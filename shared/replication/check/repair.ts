@@ -29,11 +29,12 @@ export function repairItemPlace(item: StoredItem, treeId: string, now: number): 
 }
 
 /**
- * Corrects the sums of a bucket from its items' content, if neither has changed since they were read. Other writers win
- * conflicts. On a primary, items with a wrong leaf are written with a journal position, so that secondaries get them.
- * Elsewhere only their leaf is corrected.
+ * Corrects the sums of a bucket from its items' content, if neither the bucket nor the items have changed since the
+ * read. If another writer conflicts with the repair, the other writer wins. On a primary, the repair writes items
+ * with a wrong leaf at a journal position, so that secondaries get them. On other clusters the repair corrects only
+ * the leaf of such items.
  * @param cluster returns the cluster record, fresh enough to commit with
- * @returns whether the bucket is right now
+ * @returns whether the bucket's sums are right after the repair
  */
 export async function repairTreeBucket(
   view: CheckedTreeView,

@@ -24,12 +24,12 @@ const numberOf = ({ of, page }: TreePagePlace, subpage: number): number =>
 /** The sums of all items: one number for each bucket, so that memory does not grow with the number of items. */
 export interface TreeTally {
   readonly treeId: string
-  /** epoch seconds: generations that ended before do not count */
+  /** epoch seconds: generations that ended before `now` do not count */
   readonly now: number
   /** number of items read */
   seen: number
   readonly sums: (bigint | undefined)[]
-  /** items with a wrong leaf or bucket, by bucket */
+  /** `misplaced` has the items with a wrong leaf or bucket, by bucket */
   readonly misplaced: Map<number, DataTableKey[]>
 }
 
@@ -78,8 +78,8 @@ export const findMisplacedItems = (
 ): readonly DataTableKey[] => tally.misplaced.get(numberOf(place, subpage)) ?? []
 
 /**
- * Returns one number for the sums of a bucket. Each generation has its own factor, so that a leaf in a wrong generation is
- * noticed.
+ * Returns one number for the sums of a bucket. Each generation has its own factor, so that the check notices a leaf
+ * in a wrong generation.
  */
 const weightOf = (bucket: StoredTreeBucket | undefined, now: number): bigint =>
   [...selectLiveSums(bucket?.sums ?? new Map<string, LeafLimbs>(), now)].reduce(

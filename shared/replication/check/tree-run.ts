@@ -31,8 +31,8 @@ export interface TreeOperation extends OperationSnapshot {
 }
 
 /**
- * Reads the operation and its tree. @returns undefined if the operation has ended. @throws OperationFailed if there is no
- * tree any more
+ * Reads the operation and its tree. @returns undefined if the operation has ended. @throws OperationFailed if the
+ * tree no longer exists
  */
 export async function readTreeOperation(run: OperationRun, id: string): Promise<TreeOperation | undefined> {
   const snapshot = await readOperation(run, id)
@@ -43,7 +43,7 @@ export async function readTreeOperation(run: OperationRun, id: string): Promise<
   return { ...snapshot, treeId }
 }
 
-/** Turns a temporary error (`busy`) into a failure of the operation, so that its caller tries again. */
+/** Turns a temporary error (`busy`) into a failure of the operation, so that its caller repeats the request. */
 export async function rethrowAsTreeBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -58,7 +58,10 @@ export function checkRunTimeLeft({ ports, deadline }: OperationRun): void {
   if (ports.clock.now() > deadline) throw treeTooLargeError()
 }
 
-/** Returns a function that stores the progress of a reindex every two seconds. If storing fails, the reindex continues. */
+/**
+ * Returns a function that stores the progress of a reindex every two seconds. If storing the progress fails, the
+ * reindex continues.
+ */
 export function createTreeProgressNoter(run: OperationRun, id: string) {
   let last = 0
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
@@ -73,7 +76,7 @@ export function createTreeProgressNoter(run: OperationRun, id: string) {
   }
 }
 
-/** The changes of both items at the end of an operation. */
+/** The changes of the operation and of the cluster record at the end of an operation. */
 export interface TreeOperationEnd {
   check?: Partial<TreeCheck>
   reindex?: Partial<TreeReindex>
@@ -98,7 +101,10 @@ export async function endTreeOperation(
   return ends.ok ? STEP_DONE : STEP_AGAIN
 }
 
-/** Handles the failure of a step. Repairs stay, and nothing else has changed. */
+/**
+ * Handles the failure of a step of a check or reindex. Repairs of the tree stay, and the failed step has changed
+ * nothing else.
+ */
 export const failTreeOperation: OperationEnd = async (run, id, fault) => {
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return STEP_DONE

@@ -22,14 +22,14 @@ export interface CheckedTreeView {
   readonly journal: Journal
   readonly clock: Ports['clock']
   readonly treeId: string
-  /** the head at the beginning */
+  /** `head` is the journal head at the beginning of the check */
   readonly head: JournalHead
-  /** epoch seconds: generations that ended before do not count */
+  /** epoch seconds: generations that ended before `now` do not count */
   readonly now: number
   readonly tally: TreeTally
   /** journal entries from shortly before the beginning */
   readonly tail: JournalTail
-  /** the hashes as of the last look */
+  /** `hashes` are the tree's hashes as of the last look */
   hashes: StoredHashes
 }
 
@@ -37,18 +37,18 @@ export interface CheckedTreeView {
 export interface StoredHashes {
   readonly roots: ReadonlyMap<string, StoredPageHash>
   readonly pages: Readonly<Record<TreeSubtree, ReadonlyMap<string, StoredPageHash>>>
-  /** whether all of them are of one position, so that no refresh is running */
+  /** `isSettled`: whether all hashes are of one position, so that no refresh is running */
   readonly isSettled: boolean
 }
 
 /**
- * Number of positions before the beginning whose keys the check reads from the journal, because the index may lag behind.
- * If the hashes are older than that, they are refreshed first.
+ * Number of positions before the beginning whose keys the check reads from the journal, because the index may lag
+ * behind. If the hashes are older than these positions, the check refreshes the hashes first.
  */
 const BEFORE = 1000
 /**
  * Begins a check of a tree.
- * @throws ApiError `busy` while a sync fills the tree, or its first hashes are computed
+ * @throws ApiError `busy` while a sync fills the tree, or while its first hashes are computed
  */
 export async function beginTreeView(
   { journal, clock }: Pick<CheckedTreeView, 'journal' | 'clock'>,
@@ -81,7 +81,7 @@ export async function beginTreeView(
   }
 }
 
-/** Reads all stored hashes while the roots stay the same. */
+/** Reads all stored hashes of a tree while its roots stay the same. */
 async function readHashes({
   journal,
   treeId,
@@ -99,7 +99,7 @@ async function readHashes({
   return { roots, pages, isSettled }
 }
 
-/** Reads the newer journal entries and the hashes again. Called before each look. */
+/** Reads the newer journal entries and the hashes again. The check calls this function before each look. */
 export async function refreshTreeView(view: CheckedTreeView): Promise<void> {
   const head = await view.journal.head()
   if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleChangedError()

@@ -9,7 +9,7 @@ export const closeOwnEpoch: OperationStep = async (run, id) => {
   if (operation.data.status !== 'running' || record.data.operation !== id) return STEP_DONE
   const end = await stepDownAsPrimary(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
   if (!end) throw noJournalToCloseError()
-  // the record is read again because `stepDownAsPrimary` has changed it
+  // the cluster record is read again because `stepDownAsPrimary` has changed it
   const now = await readOperation(run, id)
   return commitOperationStep(run, now, { step: 'finish' })
 }

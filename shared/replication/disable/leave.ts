@@ -44,7 +44,7 @@ export const leaveReplicationSet: OperationStep = async (run, id) => {
   const head = await run.ports.journal.head()
   if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleChangedMeanwhileError()
   const segments = await readSyncSegments(run.ports)
-  // a late write of a sync would undo writes of clients
+  // a late write of an unfinished sync would undo writes of clients
   if (segments.some(({ data }) => data && data.phase !== 'closed')) {
     await closeSyncSegments(run.ports, segments)
     return STEP_AGAIN
@@ -64,7 +64,7 @@ async function commitLeave(
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
-  // the keyring becomes another one, so that later term changes of the set and of this cluster do not affect each other
+  // the keyring gets a new id, so that later term changes of the set and of this cluster do not affect each other
   const made = await ports.keyFactory.addNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = positionText({ epoch: formatEpoch(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
@@ -104,8 +104,8 @@ async function commitLeave(
 const NOBODY = '0'.repeat(12)
 
 /**
- * Returns the changes that remove the new term from the holder items. The rest of the set has the earlier terms, but never
- * the term that this cluster made when it left.
+ * Returns the changes that remove the new term from the holder items. The other clusters of the set have the
+ * earlier terms, but never the term that this cluster made when it left.
  */
 async function forgetNewTermHolders(
   { ports }: OperationRun,
@@ -138,8 +138,9 @@ export const forgetReplicationSet: OperationStep = async (run, id) => {
 }
 
 /**
- * Handles the failure of a step. Before `leaveReplicationSet` has committed, the update is undone. After it, no request could repeat the
- * step, so the operation is not ended and another execution continues it within minutes.
+ * Handles the failure of a step of a disable. Before `leaveReplicationSet` has committed, the update is undone.
+ * After `leave` no request could repeat the step, so the operation is not ended and another execution continues it
+ * within minutes.
  */
 export const failDisableOperation: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)

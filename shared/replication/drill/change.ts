@@ -23,7 +23,7 @@ const goals: Readonly<Record<'there' | 'back', SetGoal>> = {
 
 const refusalOf = ({ status, text }: DrillApiAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
-/** Reads the status of a cluster. @throws DrillStopped if the answer is not a cluster's, Error if there is no answer */
+/** Reads the status of a cluster. @throws DrillStopped if the answer is not a cluster's, Error if no answer arrives */
 export async function readDrillMember(
   { ask, clock }: DrillDependencies,
   name: DrillMember,
@@ -39,9 +39,9 @@ export async function readDrillMember(
 }
 
 /**
- * Sends a write that must succeed. Repeats it while the cluster answers 503. Also repeats a promotion without an answer,
- * because the same request joins the running promotion.
- * @throws DrillStopped if the cluster refuses, Error if it may be repeated later
+ * Sends a write that must succeed for the drill to continue. The drill repeats the write while the cluster answers
+ * 503. The drill also repeats a promotion without an answer, because the same request joins the running promotion.
+ * @throws DrillStopped if the cluster refuses the write, Error if the drill may repeat it later
  */
 async function send(
   { ask, clock, deadline }: DrillDependencies,
@@ -69,7 +69,7 @@ const SEND_TIMEOUT_MS = 10 * 60_000
 /**
  * Continues the switch to the peer, or the switch back, up to a stage.
  * @returns the measured values of the drill once the stage is complete; pending while a cluster works by itself
- * @throws DrillStopped if an operator must decide
+ * @throws DrillStopped if only an operator can continue the drill
  */
 export async function changeDrillRoles(
   drilling: DrillDependencies,

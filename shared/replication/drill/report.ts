@@ -5,13 +5,13 @@ import { type OperationStepResult, STEP_DONE } from '../operation/run.ts'
 import { type DrillRun, noteDrillProgress, readDrill } from './run.ts'
 import { adviceForStep } from './steps.ts'
 
-/** Milliseconds after which a running drill counts as dead, so that another one may begin. */
+/** Milliseconds after which a running drill counts as dead, so that another drill may begin. */
 const LONGEST_DRILL_MS = 2 * 3_600_000
 
 const nothingYet = { unserved: null, lost: null }
 
 /**
- * Stores that a drill begins.
+ * Stores the beginning of a drill.
  * @returns false if this cluster is not the primary, or another drill is running
  */
 export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
@@ -35,14 +35,17 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   return true
 }
 
-/** Ends the drill, and sends its result as event and metric. If storing the end fails, both are sent again. */
+/**
+ * Ends the drill, and sends the drill's result as event and metric. If storing the end fails, the next run sends
+ * event and metric again.
+ */
 export async function reportDrill(run: DrillRun, id: string): Promise<OperationStepResult> {
   const item = await readDrill(run, id)
   if (item.data.status === 'running') await sendResult(run, item, { ...item.data, status: 'done' })
   return STEP_DONE
 }
 
-/** Stops the drill. @param text the reason */
+/** Stops the drill. @param text the reason for stopping */
 export async function stopDrill(run: DrillRun, id: string, text: string): Promise<OperationStepResult> {
   const [item] = await run.ports.store.read([key('drill')])
   // a drill that never began has no result

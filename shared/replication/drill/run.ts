@@ -6,9 +6,9 @@ import { type Item, key } from '../../storage/kinds.ts'
 /** An answer of a cluster's API. */
 export interface DrillApiAnswer {
   status: number
-  /** the field `data` of the answer */
+  /** `data` is the field `data` of the answer */
   data: Readonly<Record<string, unknown>>
-  /** the error text of a failed request */
+  /** `text` is the error text of a failed request */
   text: string
 }
 
@@ -20,15 +20,18 @@ export type AskCluster = (
   options?: { body?: object; token?: string },
 ) => Promise<DrillApiAnswer>
 
-/** The dependencies of a drill's steps. A Lambda provides them, and so does the drill on a laptop. */
+/**
+ * The dependencies of a drill's steps. A Lambda provides these dependencies in production, the embedded drill on a
+ * laptop.
+ */
 export interface DrillDependencies {
   ask: AskCluster
   clock: { now(): number; sleep(ms: number): Promise<unknown> }
-  /** epoch milliseconds: every call of a step ends before */
+  /** `deadline`: epoch milliseconds by which every call of a step has ended */
   deadline: number
-  /** returns a DR operation token for both clusters */
+  /** `token` returns a DR operation token for both clusters */
   token(): Promise<string>
-  /** returns the name of this cluster at its successor */
+  /** `ownName` returns the name that the successor uses for this cluster */
   ownName(): Promise<string>
 }
 
@@ -36,13 +39,13 @@ export interface DrillDependencies {
 export interface DrillRun {
   ports: Pick<Ports, 'store' | 'cipher' | 'clock' | 'log' | 'events' | 'entropy' | 'deployment'>
   ask: AskCluster
-  /** name of the policy that an administrator wrote for drills */
+  /** `policy` is the name of the policy that an administrator wrote for drills */
   policy: string
   /** epoch milliseconds at which this Lambda must stop */
   deadline: number
 }
 
-/** The drill stops: it was refused before anything changed, or an operator must decide. */
+/** The drill stops: a cluster refused it before anything changed, or an operator must decide. */
 export class DrillStopped extends Error {
   override readonly name = 'DrillStopped'
 }
@@ -53,7 +56,7 @@ export async function readDrill({ ports }: Pick<DrillRun, 'ports'>, id: string):
   return item
 }
 
-/** Stores the progress of a drill. If another run has stored it first, throws. */
+/** Stores the progress of a drill. Throws if another run has stored its progress first. */
 export async function noteDrillProgress(
   { ports }: Pick<DrillRun, 'ports'>,
   before: Item<'drill'> | undefined,

@@ -18,13 +18,16 @@ import { issueDrillToken } from './token.ts'
 
 interface DrillStep {
   name: string
-  /** runs the step, any number of times; pending: not done yet. @returns what to store in the drill */
+  /**
+   * `work` runs the step, any number of times; `pending`: the step is not done yet. @returns the fields to store in
+   * the drill
+   */
   work(drilling: DrillDependencies, drill: DrillRecord): Promise<Result<Partial<DrillRecord>, 'pending'>>
-  /** what an operator does if the drill stopped at this step */
+  /** `next` tells an operator what to do if the drill stopped at this step */
   next: string
 }
 
-/** Milliseconds between two looks, and between two checks before a drill. */
+/** Milliseconds between two looks at the clusters, and between two checks before a drill. */
 const DRILL_STEP_PAUSE_MS = 2000
 const CHECK_PAUSE_MS = 5000
 
@@ -72,7 +75,7 @@ export const drillSteps: readonly DrillStep[] = [
 
 /**
  * Checks that both clusters are ready to switch, and are primary and secondary of the same set.
- * @returns the name under which this cluster admitted the other one
+ * @returns the name under which this cluster admitted the other cluster
  * @throws DrillStopped
  */
 async function checkBoth(drilling: DrillDependencies): Promise<string> {
@@ -94,7 +97,10 @@ async function checkBoth(drilling: DrillDependencies): Promise<string> {
   return memberName
 }
 
-/** Waits until temporary obstacles are gone. Between two heartbeats the primary may not yet know how far its secondary is. */
+/**
+ * Waits until temporary obstacles to the switch are gone. Between two heartbeats the primary may not yet know which
+ * position its secondary has reached.
+ */
 async function check(
   drilling: DrillDependencies,
   { stepAt }: DrillRecord,
@@ -109,7 +115,10 @@ async function check(
   }
 }
 
-/** Waits until the former primary could take over again. By then its lost commits are known. */
+/**
+ * Waits until the former primary could take over again. When the former primary can take over again, its lost
+ * commits are known.
+ */
 async function settle(
   drilling: DrillDependencies,
   drill: DrillRecord,
@@ -145,8 +154,8 @@ const stepAfter = (name: string): string =>
   drillSteps[drillSteps.findIndex(one => one.name === name) + 1]?.name ?? 'report'
 
 /**
- * Runs a step of a drill. It may be repeated any number of times, and interrupted at any point.
- * @throws DrillStopped if the drill ends here
+ * Runs a step of a drill. A step may be repeated any number of times, and interrupted at any point.
+ * @throws DrillStopped if this step ends the drill
  */
 export async function takeDrillStep(run: DrillRun, id: string, name: string): Promise<OperationStepResult> {
   const item = await readDrill(run, id)

@@ -8,8 +8,9 @@ import type { DrillRun } from './run.ts'
 const DRILL_TOKEN_TTL_SECONDS = 1800
 
 /**
- * Issues a batch token for one step of a drill. Both clusters accept it, because they share the keyring. It has the rights
- * of the drill's policy, so without that policy it has none. It is not stored.
+ * Issues a batch token for one step of a drill. Both clusters accept the drill's token, because they share the
+ * keyring. The token has the rights of the drill's policy; if that policy does not exist, the token has no rights.
+ * The drill's token is not stored.
  */
 export async function issueDrillToken({
   ports: { cipher, clock, store },

@@ -5,15 +5,15 @@ export interface ServingInterruptions {
   /** longest time in milliseconds without a serving cluster */
   longestGap: number
   samples: number
-  /** the answers when several clusters served, and when they were asked */
+  /** `witness` has the answers when several clusters served, and the time of these calls */
   witness?: string
 }
 
 /**
- * Watches which clusters serve. Two clusters count as serving at the same time only if both still do when they are asked
- * again, because the first answer may be older than the moment when the other one began to serve.
- * @param serving asks all clusters, and returns one answer for each that serves
- * @returns a function that ends the watch after one more look
+ * Watches which clusters serve. Two clusters count as serving at the same time only if a second call to both
+ * confirms it, because the first answer may be older than the moment when the other cluster began to serve.
+ * @param serving calls all clusters, and returns one answer for each serving cluster
+ * @returns a function that ends the watch after one more look at the clusters
  */
 export function watchServing(
   serving: () => Promise<readonly string[]>,

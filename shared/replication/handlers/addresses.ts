@@ -5,10 +5,10 @@ import { type AddressRules, normaliseMemberAddress } from '../../values/member-a
 import { invalidAddressError, ownAddressUnknownError } from '../operation/refusals.ts'
 
 /**
- * Parses an address into the stored form: with its scheme (`https` if none is given) and without a slash at the end. Only
- * the embedded host accepts addresses of its own machine or network.
+ * Parses an address into the stored form: with its scheme (`https` if the text has no scheme) and without a slash
+ * at the end. Only the embedded host accepts addresses of its own machine or network.
  * @param name of the parameter, for error texts
- * @returns an empty text for an empty one
+ * @returns an empty text for an empty address
  * @throws ApiError
  */
 export function parseMemberAddress(input: string, name: string, rules: AddressRules): string {
@@ -23,8 +23,8 @@ export function parseMemberAddress(input: string, name: string, rules: AddressRu
 }
 
 /**
- * Returns the address under which secondaries reach this cluster: the configured one, that of the deployment, or that of
- * this request.
+ * Returns the address under which secondaries reach this cluster: the configured address, the deployment's address,
+ * or the address of this request.
  */
 export function resolveOwnLinkAddress(
   record: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,

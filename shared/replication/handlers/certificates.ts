@@ -6,7 +6,7 @@ import { caTooLargeError, invalidCaError, unknownCaFileError } from '../operatio
 const LARGEST = 32_768
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
 
-/** The request parameters that name the authorities of the primary's certificate; all are optional. */
+/** The request parameters that name the authorities of the primary's certificate; all parameters are optional. */
 export interface AuthorityParameters {
   ca_cert?: string | undefined
   ca_file?: string | undefined
@@ -14,9 +14,10 @@ export interface AuthorityParameters {
 }
 
 /**
- * Returns the certificates of the authorities for a primary's certificate, as PEM; undefined: the public ones. Files and
- * folders are those that the deployment contains. Certificates of several parameters are combined.
- * @throws ApiError for a text that is not a certificate of an authority, and for unknown names
+ * Returns the authorities' certificates for verifying the primary's certificate, as PEM; undefined means the public
+ * authorities. Files and folders must be part of the deployment. The function combines the certificates of several
+ * parameters.
+ * @throws ApiError for a text that is not an authority's certificate, and for unknown names of files or folders
  */
 export async function loadAuthorities(
   { ca_cert = '', ca_file = '', ca_path = '' }: AuthorityParameters,
@@ -35,7 +36,10 @@ export async function loadAuthorities(
   return pem
 }
 
-/** Splits a text into certificates of authorities, PEM. Returns undefined if it contains anything else. */
+/**
+ * Splits a text into certificates of authorities, PEM. Returns undefined if the text contains anything except
+ * certificates.
+ */
 export function parseAuthorities(text: string): string[] | undefined {
   const blocks = text.match(BLOCK) ?? []
   const rest = text.replaceAll(BLOCK, '').trim()

@@ -7,18 +7,21 @@ type Replicated = {
   [K in Kind]: (typeof itemKinds)[K]['table'] extends 'data' ? K : never
 }[Kind]
 
-/** An item by its key, with its content if that is known. */
+/** An item by its key, with its content if the content is known. */
 interface DescribedItem<K extends Kind> {
-  /** the first part of its partition key, such as the accessor of a mount */
+  /** `owner` is the first part of the item's partition key, such as the accessor of a mount */
   owner: string
-  /** description of its mount */
+  /** `mount` is the description of the item's mount */
   mount: string
   /** its sort key */
   name: string
   data?: Partial<StoredDataByKind[K]> | undefined
 }
 
-/** Descriptions of items by kind. They contain accessors and names, but no secret and no text that is encrypted or signed. */
+/**
+ * Descriptions of items by kind. Descriptions of items contain accessors and names, but no secret and no text that
+ * is encrypted or signed.
+ */
 const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => string } = {
   mounts: () => 'the list of mounts',
   'mounts-revision': () => 'revision of the list of mounts',
@@ -66,7 +69,7 @@ const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(descrip
 /**
  * Describes an item by its key, for an operator who decides whether to create it again.
  * @param mounts known mounts, including removed ones
- * @param item as it was stored; absent: unknown
+ * @param item the item as stored; absent: unknown content
  */
 export function describeItemForOperator(
   { kind, pk, sk }: { kind: string; pk: string; sk: string },

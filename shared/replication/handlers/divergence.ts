@@ -21,7 +21,7 @@ const LARGEST = 1_000_000
 const PARTS = 8
 const MOST_PARTS = 1000
 
-/** Seconds after which a client asks again for a report that is not complete. */
+/** Seconds after which a client requests an incomplete report again. */
 const REPORT_RETRY_SECONDS = 2
 
 /** A commit that the set does not have. */
@@ -38,12 +38,14 @@ export const prepareDivergingItems = async ({ ports }: Pick<EarlyCall, 'ports'>)
 })
 
 /**
- * Handles GET sys/replication/dr/divergence: lists the commits of this cluster that its set does not have, from the reports
- * that were stored before they were undone, in pages. Also lists the items that keep differing from the primary's.
+ * Handles GET sys/replication/dr/divergence: lists the commits of this cluster that its set does not have, from the
+ * reports that were stored before they were undone, in pages. The answer also lists the items that keep differing
+ * from the primary's.
  */
 export async function showDivergingItems(call: Call<typeof divergingItemsFields>): Promise<CallOutcome> {
   const { record } = call.cluster
-  // read before the reports, because the last report is stored before the head says that all are complete
+  // the head is read before the reports, because the last report is stored before the head says that all reports
+  // are complete
   const { head } = await readJournalView(call, undefined)
   const waits = describeMissingInput(record, head)
   const lost = await readLostEntries(call)
@@ -67,8 +69,8 @@ export async function showDivergingItems(call: Call<typeof divergingItemsFields>
 }
 
 /**
- * Describes what must happen before the report is complete; empty if it is. A cluster that applies its primary's journal
- * has compared both journals, and stored its report, before it began to apply.
+ * Describes what must happen before the report is complete; empty if the report is complete. A cluster that applies
+ * its primary's journal has compared both journals, and stored its report, before it began to apply.
  */
 export function describeMissingInput(
   { mode, operation, ...record }: Pick<ClusterRecord, 'mode' | 'operation' | 'link'>,
@@ -92,7 +94,7 @@ type Mounts = Parameters<typeof describeItemForOperator>[1]
 
 const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
 
-/** Returns an item that was fetched repeatedly as the answer shows it. `given_up`: no sync fetches it any more. */
+/** Returns a repeatedly fetched item in the form of the answer. `given_up`: no sync fetches the item any more. */
 const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) => ({
   kind,
   key: [pk, sk] as const,

@@ -27,8 +27,9 @@ export const enablePrimaryFields = {
 }
 
 /**
- * Handles POST sys/replication/dr/primary/enable: this cluster becomes the primary of a new set and writes a journal. A
- * background job adds the existing items to the journal. No other cluster can follow before that job is done.
+ * Handles POST sys/replication/dr/primary/enable: this cluster becomes the primary of a new set and writes a
+ * journal. A background job adds the existing items to the journal. No other cluster can follow before the job
+ * `backfill` is done.
  */
 export async function enablePrimary(call: Call<typeof enablePrimaryFields>): Promise<CallOutcome> {
   const { parameters, ports, now, request } = call
@@ -64,7 +65,7 @@ export async function enablePrimary(call: Call<typeof enablePrimaryFields>): Pro
 const BECOMING =
   'this cluster is becoming a DR primary, with a short interruption; other clusters can follow it when its journal is built, which GET sys/replication/dr/status shows'
 
-/** @throws ApiError `busy` if another request was faster */
+/** @throws ApiError `busy` if another request changed the cluster record first */
 async function becomePrimary(
   item: Item<'cluster'>,
   data: ClusterRecord,
@@ -77,7 +78,7 @@ async function becomePrimary(
   if (done !== 'done') throw roleChangingError()
 }
 
-/** Changes the address that a primary puts into new activation tokens. Its set does not change. */
+/** Changes the address that a primary puts into new activation tokens. The cluster's set does not change. */
 function setAddress(item: Item<'cluster'>, clusterAddr: string): CallOutcome {
   return {
     answer: noContentAnswer([
@@ -94,8 +95,8 @@ const MOST = 80
 type JournalEnd = Awaited<ReturnType<typeof endJournalKeeping>>
 
 /**
- * Runs the first step of primary/disable: closes the journal. May be repeated. Followers can still fetch all of it, and
- * nothing is written to it afterwards.
+ * Runs the first step of primary/disable: closes the journal. The step may be repeated. Followers can still fetch
+ * the whole closed journal, and nobody writes to it afterwards.
  */
 export async function endOwnJournal(call: Call): Promise<JournalEnd> {
   const { data } = requireClusterRecord(call)

@@ -26,8 +26,8 @@ export const preparePromotion = async () => ({ keys: [key('cluster'), key('promo
 const ANSWER_REMEMBERED_MS = 600_000
 
 /**
- * Handles POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repeated request joins
- * the running promotion, or gets the answer of the completed one.
+ * Handles POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repeated request
+ * joins the running promotion, or gets the answer of the completed promotion.
  */
 export async function promoteSecondary(call: Call<typeof promoteFields>): Promise<CallOutcome> {
   const { ports, parameters } = call
@@ -45,7 +45,7 @@ export async function promoteSecondary(call: Call<typeof promoteFields>): Promis
   const waiting = await readWaitingExecution('promotion', ports)
   const force = parameters.force ?? waiting?.data.options['force'] === true
   const requestHmac = await requestHmacOf(call, address)
-  // the end of the primary's journal is known after the primary was asked to hand over
+  // the promotion learns the end of the primary's journal by asking the primary to hand over
   const { end } = running?.promotion ?? {}
   const promotion: PromotionState = defined({
     force,
@@ -65,7 +65,7 @@ const requestHmacOf = (call: Call<typeof promoteFields>, address: string): Promi
     JSON.stringify([call.raw['dr_operation_token'] ?? '', call.parameters.force ?? false, address]),
   )
 
-/** Returns the running operation if it is a promotion. */
+/** Returns the running operation if that operation is a promotion. */
 async function runningOf({ ports }: Call<typeof promoteFields>, operation: string | undefined) {
   const [item] = operation === undefined ? [] : await ports.store.read([key('operation', operation)])
   const { promotion } = item?.data ?? {}
@@ -83,8 +83,8 @@ async function isSame(
 }
 
 /**
- * Answers a repeated request on a cluster that is no longer a secondary. No operation token is valid there, so only exactly
- * the same request gets the answer.
+ * Answers a repeated promotion request on a cluster that is no longer a secondary. No operation token is valid on
+ * such a cluster, so only exactly the same request gets the answer.
  */
 async function repeatPromotion(
   call: Call<typeof promoteFields>,
@@ -113,8 +113,8 @@ const BECOMING =
   'this cluster has become the primary of its DR set, with a short interruption; other clusters need new activation tokens to follow it'
 
 /**
- * Handles POST sys/replication/dr/primary/demote: ends this cluster's journal exactly. Afterwards the cluster serves no
- * clients. If the journal has ended already, returns its end again.
+ * Handles POST sys/replication/dr/primary/demote: ends this cluster's journal at an exact position. After the
+ * demotion the cluster serves no clients. If the journal has ended already, the handler returns the same end again.
  */
 export async function demotePrimary(call: Call): Promise<CallOutcome> {
   const { ports } = call
@@ -133,7 +133,10 @@ const DEMOTED =
 const ALREADY =
   'this cluster was demoted already, or has handed over to another one: nothing has changed; give it the token of the new primary by POST sys/replication/dr/secondary/update-primary'
 
-/** Returns the end of the journal. The caller compares it with `last_remote_wal` of the secondary to promote. */
+/**
+ * Returns the end position of the demoted cluster's journal. The operator compares this end with `last_remote_wal`
+ * of the secondary to promote.
+ */
 async function answerEndOfJournal({ ports }: Call, warning: string): Promise<CallOutcome> {
   const { last = 0, epoch = '' } = (await ports.journal.head()) ?? {}
   return { answer: { kind: 'data', data: { final_wal: last, epoch }, warnings: [warning] } }

@@ -29,8 +29,8 @@ export async function showReadiness(call: Call): Promise<CallOutcome> {
 }
 
 /**
- * Handles POST sys/replication/dr/secondary/readiness: checks whether a promotion would succeed now, and lists what it
- * would do. Writes nothing here; the primary stores a heartbeat.
+ * Handles POST sys/replication/dr/secondary/readiness: checks whether a promotion would succeed now, and lists the
+ * steps of that promotion. Writes nothing here; the primary stores a heartbeat.
  */
 export async function showSecondaryReadiness(call: Call): Promise<CallOutcome> {
   return answer(dataAnswer(await secondaryReadiness(call, call.cluster.record)))
@@ -74,7 +74,7 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
 const withChanging = <P extends { goes_through: boolean }>(plan: P, changing: string | undefined): P =>
   changing === undefined ? plan : { ...plan, goes_through: false, refused: changing, warnings: [], steps: [] }
 
-/** Returns why no role change can begin now; undefined if none is running. */
+/** Returns why no role change can begin now; undefined if a role change can begin. */
 const describeRoleChange = ({ operation }: ClusterRecord): string | undefined =>
   operation === undefined ? undefined : roleChangingError().message
 
@@ -124,7 +124,7 @@ function lagOf({ primary, now }: PromotionFacts, head: JournalHead | undefined) 
   }
 }
 
-/** Limits the timeout of each call. */
+/** Limits the timeout of each call to the primary. */
 const withShortTimeout =
   (carryTo: CreateLinkCarrier): CreateLinkCarrier =>
   to => {
@@ -173,8 +173,8 @@ const isUnderWay = (stage: string | undefined): boolean =>
   stage !== undefined && stage !== 'done' && stage !== 'failed'
 
 /**
- * Returns the age of the oldest position that a secondary had not applied at its last heartbeat, milliseconds; 0 if it had
- * applied all.
+ * Returns the age of the oldest position that a secondary had not applied at its last heartbeat, milliseconds; 0 if
+ * the secondary had applied every position.
  */
 async function lagAtHeartbeat(
   { ports }: Call,

@@ -13,14 +13,14 @@ import {
 export interface KnownClusters extends RevocationItems {
   record: Pick<ClusterRecord, 'id' | 'name'>
   terms: readonly Item<'term'>[]
-  /** clusters of which only an address is known have no other item */
+  /** `members`: clusters of which only an address is known have no other item */
   members: readonly Item<'member'>[]
 }
 
 /** The admission or cluster that `revoke-secondary` revokes. */
 export type RevocationTarget =
   | { is: 'live'; revoking: ClusterRevocation; namesakes: readonly string[] }
-  /** `at`: time of the first makeRevocationChanges, epoch milliseconds */
+  /** `at`: time of the first revocation, epoch milliseconds */
   | { is: 'revoked'; cluster: string | undefined; at: number }
 
 export async function readKnownClusters(
@@ -39,9 +39,9 @@ export async function readKnownClusters(
 /**
  * Finds the admission or the cluster that an operator wants to revoke. A name matches an admission of this cluster, a
  * cluster's own name, or the name under which the set admitted it last. An id matches regardless of case.
- * @param nameOrId as the request gives it
+ * @param nameOrId name or id in the request
  * @param force allows a cluster id that this cluster does not know
- * @throws ApiError if nothing matches, several clusters match, or this cluster itself matches
+ * @throws ApiError if no cluster matches, several clusters match, or this cluster itself matches
  */
 export function findRevocationTarget(
   nameOrId: string,
@@ -65,8 +65,8 @@ export function findRevocationTarget(
 }
 
 /**
- * Returns the target if the text is the name of an admission. An unused token belongs to no cluster, so it is revoked
- * alone, and the answer names other clusters with its name.
+ * Returns the target of a revocation if the text is the name of an admission. An unused token belongs to no
+ * cluster, so the handler revokes it alone, and the answer lists other clusters with the same name.
  * @param living other clusters that match the text and are not revoked
  */
 function targetOfAdmission(
@@ -100,7 +100,7 @@ function clustersNamed(nameOrId: string, known: KnownClusters, force: boolean): 
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Returns the ids of all clusters of which this one has an item, including its own. */
+/** Returns the ids of all clusters that have an item on this cluster, including this cluster's id. */
 function idsIn({ record, secondaries, holders, terms, members }: KnownClusters): string[] {
   const ids = [
     record.id,
@@ -114,7 +114,7 @@ function idsIn({ record, secondaries, holders, terms, members }: KnownClusters):
   return [...new Set(ids.filter(id => id !== undefined && id !== ''))] as string[]
 }
 
-/** Returns the names of a cluster: its own, if it has been primary, and the name of its last admission. */
+/** Returns the names of a cluster: its own name, if it has been primary, and the name of its last admission. */
 function namesOf(id: string, { record, holders, terms }: KnownClusters): string[] {
   const signers = terms.flatMap(({ data }) => data.signers)
   return [

@@ -21,9 +21,10 @@ const REVOKE_TRIES = 5
 const REVOKE_PAUSE_MS = 20
 
 /**
- * Runs the first step of revoke-secondary. Afterwards every call that the cluster signs is rejected, and its name is free.
- * A name or id without a cluster is rejected. A repeated revocation changes nothing and returns the time of the first one.
- * The journal contains the revocation, so clusters that are promoted later know it; an ended journal rejects it.
+ * Runs the first step of revoke-secondary. After the revocation every call that the cluster signs is rejected, and
+ * the cluster's name is free. A name or id without a cluster is rejected. A repeated revocation changes nothing and
+ * returns the time of the first revocation. The journal contains the revocation, so clusters that are promoted
+ * later know it; a commit to an ended journal fails.
  */
 export async function revokeRequestedCluster(
   call: Call<typeof revokeSecondaryFields>,
@@ -51,8 +52,8 @@ export async function revokeRequestedCluster(
 }
 
 /**
- * Handles POST sys/replication/dr/primary/revoke-secondary after the revocation: rotates the keyring if `retire` is set,
- * and warns of what the revocation does not end.
+ * Handles POST sys/replication/dr/primary/revoke-secondary after the revocation: rotates the keyring if `retire` is
+ * set, and warns of access that the revocation does not end.
  */
 export async function revokeSecondary(
   call: Call<typeof revokeSecondaryFields>,
@@ -61,7 +62,7 @@ export async function revokeSecondary(
   const { retire = false } = call.parameters
   const warnings = describe(target, call.parameters.id ?? '')
   if (!retire) return { answer: noContentAnswer(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
-  // rotated after the revocation, because the revoked cluster could fetch the new term otherwise
+  // the rotation follows the revocation, because the cluster could fetch the new term until it is revoked
   return rotateKeyring(call, true, warnings)
 }
 

@@ -32,9 +32,10 @@ export const rotateKeyringFields = {
 export const prepareKeyRotation = async () => ({ keys: [key('cluster'), key('keyring')] as const })
 
 /**
- * Handles POST sys/rotate: adds a term that encrypts from now on. Older terms still decrypt. The term is a replicated item,
- * so the journal contains it, and an ended journal rejects it. The cluster record contains the edition of the keyring, so
- * an environment with an older one notices at its next request.
+ * Handles POST sys/rotate: adds a term that encrypts from now on. Older terms still decrypt after a rotation. The
+ * new term is a replicated item, so the journal contains it; a commit to an ended journal fails. The cluster record
+ * contains the edition of the keyring, so an environment with an older keyring notices the rotation at its next
+ * request.
  * @see docs/spec/keys.md#terms
  */
 export async function handleRotate(call: Call<typeof rotateKeyringFields>): Promise<CallOutcome> {
@@ -42,8 +43,8 @@ export async function handleRotate(call: Call<typeof rotateKeyringFields>): Prom
 }
 
 /**
- * Returns the changes of a rotation. With `retire` all older terms are retired, and the answer names the secondaries that
- * have acknowledged that and the clusters that hold the older terms.
+ * Returns the changes of a rotation. With `retire` the rotation retires all older terms, and the answer names the
+ * secondaries that have acknowledged the retirement and the clusters that hold the older terms.
  * @param more warnings of the calling handler
  */
 export async function rotateKeyring(
@@ -111,7 +112,7 @@ const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
   return `not yet acknowledged by ${id} (last heartbeat: ${last}); until ${id} applies the rotation, that cluster accepts tokens of older terms; sys/replication/dr/status lists acknowledgements under terms`
 }
 
-/** Handles GET sys/key-status: shows the term that encrypts and its age, the older terms, and the progress of re-encryption. */
+/** Handles GET sys/key-status: shows the encrypting term and its age, the older terms, and the progress of re-encryption. */
 export async function showKeyStatus(call: Call): Promise<CallOutcome> {
   const { term, since } = keysOf(call).keyring.data
   const facts = await readKeyringTermFacts(call.ports, { all: true })

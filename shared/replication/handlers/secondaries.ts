@@ -45,7 +45,7 @@ export const secondaryTokenFields = {
 }
 
 const DEFAULT_TOKEN_TTL_SECONDS = 1800
-/** One day. A token that is unused for longer is probably lost. */
+/** One day. An activation token that is unused for longer than a day is probably lost. */
 const LONGEST_TTL = 86_400
 const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }
@@ -56,8 +56,8 @@ export const prepareSecondaryToken = async ({ parameters }: EarlyCall<typeof sec
 })
 
 /**
- * Runs the first step of primary/secondary-token: logs the revocation of the admission that the token replaces to the audit
- * log.
+ * Runs the first step of primary/secondary-token: if the new token replaces an admission, writes the revocation of
+ * that admission to the audit log.
  */
 export async function auditReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
   const { before } = checkTokenRequest(call)
@@ -67,7 +67,7 @@ export async function auditReplacement(call: Call<typeof secondaryTokenFields>):
 
 /**
  * Handles POST sys/replication/dr/primary/secondary-token: makes an activation token with which a cluster becomes a
- * secondary of this one. Its name is taken from now on, even if the token is never used.
+ * secondary of this one. The token's name is taken from now on, even if nobody uses the token.
  */
 export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<CallOutcome> {
   const { id, ttl, publicKey, before } = checkTokenRequest(call)
@@ -107,8 +107,8 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
 }
 
 /**
- * Ends the admission that a new token replaces. @returns the revoked admission, and changes of other items; undefined if
- * there is no valid admission
+ * Ends the admission that a new token replaces. @returns the revoked admission, and changes of other items;
+ * undefined if no valid admission has this name
  */
 async function endAdmission({ ports, now, cluster }: Call, before?: Item<'secondary'>) {
   const revoking = findReplacedAdmission(before)
@@ -131,7 +131,10 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
   }
 }
 
-/** Validates the request, and returns the items stored under its name. @throws ApiError for the first violated rule */
+/**
+ * Validates the request for a token, and returns the items stored under its name. @throws ApiError for the first
+ * violated rule
+ */
 function checkTokenRequest({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
   const wish = parseTokenRequest(parameters)
   checkRoleTransition('primary/secondary-token', record)
@@ -154,8 +157,8 @@ function parseTokenRequest({
 }
 
 /**
- * Handles POST sys/replication/dr/secondary/generate-public-key: makes keys for the next link of this cluster, and deletes
- * keys that were made before. The current link keeps its own.
+ * Handles POST sys/replication/dr/secondary/generate-public-key: makes keys for the next link of this cluster, and
+ * deletes earlier pending keys. The current link keeps its own keys.
  */
 export async function generateLinkPublicKey(call: Call): Promise<CallOutcome> {
   checkRoleTransition('secondary/generate-public-key', call.cluster.record)

@@ -43,8 +43,8 @@ export const becomeSecondaryFields = {
 export const prepareActivation = async () => ({ keys: [key('cluster'), key('pending-key')] as const })
 
 /**
- * Handles POST sys/replication/dr/secondary/enable: this cluster deletes its items and becomes a secondary. It calls the
- * primary first, so if the primary refuses, nothing has changed here.
+ * Handles POST sys/replication/dr/secondary/enable: this cluster deletes its items and becomes a secondary. The
+ * handler calls the primary first, so if the primary refuses, nothing has changed on this cluster.
  */
 export async function becomeSecondary(call: Call<typeof becomeSecondaryFields>): Promise<CallOutcome> {
   const { ports, request } = call
@@ -66,7 +66,7 @@ const BECOMING =
 /**
  * Returns the input of an operation that follows a primary.
  * @param ofSet UUID of the set that the token must belong to; absent: any
- * @throws ApiError for parameters that this cluster can tell to be unusable
+ * @throws ApiError for parameters that this cluster itself recognises as unusable
  */
 export async function parseActivationToken(
   call: ActivationCall,
@@ -115,8 +115,8 @@ async function usableToken(
 }
 
 /**
- * Handles POST sys/replication/dr/secondary/disable: this cluster leaves its set and serves clients with its copy. Its
- * primary, if it is alive, keeps serving too.
+ * Handles POST sys/replication/dr/secondary/disable: this cluster leaves its set and serves clients with its copy.
+ * The former primary, if it is alive, keeps serving too.
  */
 export async function disableSecondary(call: Call): Promise<CallOutcome> {
   const { ports } = call
@@ -152,7 +152,7 @@ export function recoverPrimaryLink({ ports, now, ...call }: Call): CallOutcome {
   return {
     answer: noContentAnswer([RESTARTED]),
     changes: [putItem(key('recovery'), { at: now })],
-    // if waking fails, the puller starts within a minute
+    // if waking the puller fails, it starts within a minute
     afterwards: () => ports.puller.wake(),
   }
 }

@@ -27,13 +27,13 @@ export const prepareTreeWork = async () => ({
   keys: [key('cluster'), key('tree-check'), key('tree-reindex')] as const,
 })
 
-/** Milliseconds for which a report or a root also answers later requests. */
+/** Milliseconds for which the answer to later requests reuses a report or a root. */
 const TREE_FRESH_MS = 60_000
 /** Milliseconds after which a running operation counts as dead. */
 const TREE_RUN_LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
 
-/** Returns the id of this cluster's tree. @throws ApiError if there is no complete tree */
+/** Returns the id of this cluster's tree. @throws ApiError if the tree is missing or incomplete */
 function treeIdOf(call: Pick<Call, 'cluster'>): string {
   const { mode, treeId, treeComplete } = call.cluster.record
   if (treeId === undefined || mode === 'disabled') throw noTreeError(mode)
@@ -72,7 +72,7 @@ function reportOf(item: Item<'tree-check'> | undefined, treeId: string) {
   return { at: checkedAt, report: { merkle_corruption_report: toCorruptionReport(findings, checkedAt) } }
 }
 
-/** Returns the operation id of the running check, or starts one. */
+/** Returns the operation id of the running check, or starts a check. */
 async function joinCheck(
   call: Call,
   treeId: string,
@@ -107,9 +107,10 @@ async function isRunning(
 }
 
 /**
- * Begins an operation over the tree. It does not change the cluster's role, so other operations need not wait for it.
- * @param note returns the change of the item about the newest such operation
- * @returns its id; undefined if another request was faster
+ * Begins an operation over the tree. A tree operation does not change the cluster's role, so other operations need
+ * not wait for it.
+ * @param note returns the change of the item about the newest check or reindex
+ * @returns the operation's id; undefined if another request began an operation first
  */
 async function begin(
   call: Call,
@@ -127,7 +128,7 @@ async function begin(
   try {
     await startAndAwaitWorkflow(name, id, adopted, ports)
   } catch (error) {
-    // nothing restarts it: the next request begins another one
+    // nothing restarts a dead tree operation: the next request begins another operation
     const [item] = await ports.store.read([place])
     if (item)
       await ports.store.commit([replaceItem(item, item, { ...item.data, status: 'failed' })], call.cluster)
@@ -179,8 +180,8 @@ const REINDEXING =
   'the tree is being rebuilt in the background while everything else continues; GET sys/replication/dr/status shows its progress'
 
 /**
- * Handles POST sys/replication/merkle-root: computes the root at the last position, or returns the stored one if it is less
- * than a minute old.
+ * Handles POST sys/replication/merkle-root: computes the root at the last position, or returns the stored root if
+ * it is less than a minute old.
  */
 export async function computeMerkleRoot(call: Call): Promise<CallOutcome> {
   const { journal, journalView } = call.ports

@@ -34,7 +34,7 @@ const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
 
 /** Parses the parameters. @throws ApiError */
 export function parsePrimaryUpdate({ parameters, raw }: Given, rules: AddressRules): PrimaryUpdate {
-  // null does not mean to follow no primary
+  // a null parameter does not mean to follow no primary
   const asked = raw['token'] === null ? undefined : parameters.token
   const addresses = parameters.update_primary_addrs ?? []
   if (asked !== undefined && addresses.length > 0) throw updateAmbiguousError()
@@ -48,8 +48,9 @@ export function parsePrimaryUpdate({ parameters, raw }: Given, rules: AddressRul
 }
 
 /**
- * Handles POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or none. Its
- * items stay. Changes that the other primary does not have are undone, and GET sys/replication/dr/divergence lists them.
+ * Handles POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or
+ * no primary. The secondary keeps its items. The secondary undoes changes that the other primary does not have, and
+ * GET sys/replication/dr/divergence lists them.
  */
 export async function updatePrimary(call: Call<typeof updatePrimaryFields>): Promise<CallOutcome> {
   const { ports } = call

@@ -4,12 +4,15 @@ import type { OperationFault, OperationName } from '../../model/operation.ts'
 import { type DeclareError, declareError } from '../../values/declare-error.ts'
 
 /*
- * The reasons why operations fail, one function each. The text says what is wrong and what to do next. The caller gets it,
- * and status shows it.
+ * The reasons why operations fail, one function each. The text of a failure says what is wrong and what to do next.
+ * The caller gets the text of the failure, and status shows it.
  * @see docs/spec/replication.md#refusals
  */
 
-/** Another attempt would fail too, so the operation fails. The text is for its caller. */
+/**
+ * Another attempt would fail for the same reason, so the operation fails. The error text is for the caller of the
+ * operation.
+ */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
   readonly code: OperationFault['code']
@@ -56,7 +59,7 @@ const OR_FORCE = 'repeat this later, or use force'
 const AS_IT_IS =
   'GET sys/replication/dr/status shows the present role of this cluster: ask for what that role allows'
 
-// of every operation
+// faults of every kind of operation
 
 export const operationEndedError = declareInternal(
   'the operation has ended',
@@ -76,8 +79,9 @@ const errorExplanations: readonly [name: RegExp, why: string][] = [
 const LONGEST_DETAIL = 1000
 
 /**
- * Returns the failure of a step by an unexpected error. The text contains only the kind of error, because status shows it
- * to everybody. `detail` has the error's own text, which only the caller of the operation gets. The log has all of it.
+ * Returns the failure of a step by an unexpected error. The text contains only the kind of error, because status
+ * shows the text to everybody. `detail` has the error's own text, which only the caller of the operation gets. The
+ * log contains the whole error.
  * @param at name of the step
  */
 export const createStepError = (at: string, { error, cause }: ReportedStepError) => {
@@ -139,7 +143,7 @@ export const handshakeFailedError = (cause: LinkRefused | LinkSilent) =>
     { cause, retryAfter: SILENT_RETRY_S },
   )
 
-/** The primary's text says what to do next. */
+/** The text of the primary's refusal says what to do next. */
 export const admissionLostError = (cause: Error) =>
   new OperationFailed(
     'activation_failed',
@@ -149,9 +153,9 @@ export const admissionLostError = (cause: Error) =>
 
 export const setChangedError = declareInternal('this cluster follows another set now', AS_IT_IS)
 
-// of an update of the primary, a disable, and a demotion
+// faults of an update of the primary, a disable, and a demotion
 
-/** @param failures by address: the reason why it is not the primary */
+/** @param failures by address: why the cluster there is not the primary */
 export function noPrimaryFoundError(failures: ReadonlyMap<string, Error>) {
   const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
   return failed(
@@ -179,7 +183,7 @@ export const noJournalToCloseError = declareBusy(
   AS_IT_IS,
 )
 
-// of operations on the tree
+// faults of operations on the tree
 
 export const noTreeInModeError = declareInvalid(
   (mode: ClusterMode) => `this cluster keeps no tree: its mode is ${mode}`,
@@ -196,7 +200,7 @@ export const treeTooLargeError = declareBusy(
   'repeat this when there are fewer writes',
 )
 
-/** The text of `cause` says what to do next. */
+/** The text of the error in `cause` says what to do next. */
 export const treeBusyError = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
 export const bucketsChangingError = declareBusy('some buckets of the tree keep changing', LATER)
@@ -220,7 +224,7 @@ export const syncRunningError = declareBusy('a sync is under way', LATER)
 
 // of a promotion
 
-/** The obstacles, by the rows of `promotion/decide.ts`. */
+/** The obstacles to a promotion, by the rows of `promotion/decide.ts`. */
 export const promotionRefusedError = ({ code, text, retryAfter }: OperationFault) =>
   new OperationFailed(code, text, { retryAfter })
 
@@ -234,7 +238,7 @@ export const handoverRefusedError = declareBusy(
   OR_FORCE,
 )
 
-/** @param why the answer, which tells what the other cluster knows about this one */
+/** @param why the other cluster's answer, which tells what it knows about this cluster */
 export const primaryReplacedError = declarePassedOver(
   (why: string) =>
     `the cluster that answers as the primary has begun another epoch, or follows another cluster: ${why}`,
@@ -247,7 +251,7 @@ export const handoverIncompleteError = declareBusy(
   OR_FORCE,
 )
 
-/** @param end last position of the primary's journal, as text; `here`: that of this cluster's */
+/** @param end last position of the primary's journal, as text; `here`: last position of this cluster's journal */
 export const journalEndsDifferError = declareBusy(
   (end: string, here: string) => `the primary’s journal ends at ${end}, and this cluster’s at ${here}`,
   OR_FORCE,

@@ -6,13 +6,14 @@ import { operationReplacedError } from './faults.ts'
 
 interface WaitingStep {
   readonly step: string
-  /** operations that may replace it */
+  /** `replaceableBy`: operations that may replace an operation in this step */
   readonly replaceableBy: readonly OperationName[]
 }
 
 /**
- * The steps in which operations wait for another cluster, perhaps for a long time, while nothing is half changed here.
- * Another operation may replace them then. Runs of the replaced operation that are still active commit nothing.
+ * The steps in which an operation waits for another cluster, perhaps for a long time, while nothing on this cluster
+ * is half changed. In these steps another operation may replace the waiting operation. Active runs of the replaced
+ * operation commit nothing.
  */
 const waitingSteps: Partial<Record<OperationName, WaitingStep>> = {
   promotion: { step: 'drain', replaceableBy: ['promotion', 'update-primary', 'disable'] },

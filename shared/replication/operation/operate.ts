@@ -12,24 +12,25 @@ import { readWaitingExecution, startAndAwaitWorkflow } from './waiting.ts'
 
 const OPERATION_LOOK_MS = 250
 
-/** An operation that is about to begin. Its fields are encrypted for its place. */
+/** An operation that is about to begin. The operation's fields are encrypted for the item's place. */
 export interface OperationStart {
   id: string
   place: Key<'operation'>
 }
 
-/** Returns the id and the place of a new operation. Stores nothing. */
+/** Returns the id and the place of a new operation. The function stores nothing. */
 export function createOperationStart({ entropy }: Pick<Ports, 'entropy'>): OperationStart {
   const id = entropy.uuid()
   return { id, place: key('operation', id) }
 }
 
 /**
- * Begins an operation. One commit stores it and its id in the cluster record. Then its workflow starts: a waiting execution
- * that was started by hand, or a new one. If that fails, a worker starts it within a minute. The new operation replaces one
- * that waits for another cluster.
- * @param record as it was read, with further changes
- * @param waiting the execution to adopt
+ * Begins an operation. One commit stores the operation, and its id in the cluster record. After the commit the
+ * operation's workflow starts: a waiting execution that an operator started by hand, or a new execution. If the
+ * workflow does not start, a worker starts it within a minute. The new operation replaces an operation that waits
+ * for another cluster.
+ * @param record the cluster record as read, with further changes
+ * @param waiting the execution that the operation adopts
  * @throws ApiError `busy` if another role change is running
  */
 export async function beginOperation(
@@ -60,7 +61,7 @@ export async function beginOperation(
 /**
  * Waits until an operation has ended, or has come far enough.
  * @param enough reports whether the caller may stop waiting; default: at the end
- * @returns the operation, which may have failed
+ * @returns the operation, possibly failed
  */
 export async function awaitOperation(
   id: string,
@@ -82,8 +83,8 @@ export async function awaitOperation(
 const MINUTE_MS = 60_000
 
 /**
- * Returns how many executions an operation may have had by now. If an execution ends without ending its operation, another
- * one follows, at 1, 2, 4, 8 … minutes after the beginning.
+ * Returns how many executions an operation may have had by now. If an execution ends without ending its operation,
+ * another execution follows, at 1, 2, 4, 8 … minutes after the beginning.
  * @param age milliseconds since the operation began
  */
 export function maxExecutionsAtAge(age: number): number {
@@ -92,8 +93,9 @@ export function maxExecutionsAtAge(age: number): number {
 }
 
 /**
- * Restarts the operation in the cluster record. Its process may have died before the workflow started, or the workflow may
- * have ended without ending the operation. Does nothing while an execution runs.
+ * Restarts the operation that the cluster record names. The process that began the operation may have died before
+ * the workflow started, or the workflow may have ended without ending the operation. While an execution runs, the
+ * function does nothing.
  */
 export async function maintainOperation({
   store,

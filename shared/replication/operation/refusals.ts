@@ -5,8 +5,9 @@ import { type DeclareError, declareError } from '../../values/declare-error.ts'
 import { describeOperationFault } from './faults.ts'
 
 /*
- * The requests that replication rejects, one function for each reason. The text says what is wrong and what to do next. The
- * rejections by a secondary's gate are in the table of error codes, because they apply to all endpoints.
+ * The requests that replication rejects, one function for each reason. The text of a refusal says what is wrong and
+ * what to do next. The rejections by a secondary's gate are in the table of error codes, because they apply to all
+ * endpoints.
  * @see docs/spec/replication.md#refusals
  */
 
@@ -96,7 +97,7 @@ export const diffNeedsPrimaryError = declareInvalid(
   'leave it out',
 )
 
-/** @param at `waits`: the operation waits for another cluster, and another operation may replace it */
+/** @param at `waits`: the running operation waits for another cluster, and another operation may replace it */
 export const operationRunningError = (
   name: string,
   id: string,
@@ -113,8 +114,8 @@ export const operationRunningError = (
   )
 
 /**
- * Returns the error of a failed operation. Its text says what is wrong and what to do next. A replaced operation has no
- * `Retry-After`, because its text names another request.
+ * Returns the error of a failed operation. The text of this error says what is wrong and what to do next. The error
+ * of a replaced operation has no `Retry-After`, because its text names another request.
  */
 export function operationFailedError(fault: OperationFault = unknownFault, usual = 5): ApiError {
   const { code, retryAfter = usual } = fault
@@ -142,7 +143,7 @@ export const noClusterToRevokeError = declareInvalid(
     `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one does not know`,
 )
 
-/** @param meanings descriptions of what the text matches */
+/** @param meanings descriptions of the clusters that match the text */
 export const ambiguousRevocationError = declareInvalid(
   (nameOrId: string, meanings: readonly string[]) =>
     `id: ${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))} denotes ${listed(meanings)}; nothing was revoked`,

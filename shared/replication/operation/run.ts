@@ -27,7 +27,7 @@ export interface OperationRun {
   deadline: number
 }
 
-/** `done`: the next step follows. `again`: the same step is repeated. */
+/** `done`: the operation's next step follows. `again`: the state machine repeats the step. */
 export interface OperationStepResult {
   next: 'done' | 'again'
 }
@@ -35,17 +35,20 @@ export interface OperationStepResult {
 export const STEP_DONE: OperationStepResult = { next: 'done' }
 export const STEP_AGAIN: OperationStepResult = { next: 'again' }
 
-/** A step of an operation. It may be repeated, may run several times concurrently, and may be interrupted at any point. */
+/**
+ * A step of an operation. A step may be repeated, may run several times concurrently, and may be interrupted at any
+ * point.
+ */
 export type OperationStep = (run: OperationRun, operation: string) => Promise<OperationStepResult>
 
-/** Handles the failure of a step: marks the operation as failed, and allows another one to begin. */
+/** Handles the failure of a step: marks the operation as failed, and allows another operation to begin. */
 export type OperationEnd = (
   run: OperationRun,
   operation: string,
   fault: OperationFault,
 ) => Promise<OperationStepResult>
 
-/** An operation and the cluster record as they were just read. */
+/** An operation and the cluster record, both just read. */
 export interface OperationSnapshot {
   operation: Item<'operation'>
   record: Item<'cluster'>
@@ -53,8 +56,8 @@ export interface OperationSnapshot {
 }
 
 /**
- * Reads an operation and the cluster record. @throws OperationFailed if there is no such operation, or it has ended
- * although the record still contains it
+ * Reads an operation and the cluster record. @throws OperationFailed if the operation does not exist, or has ended
+ * although the record still contains its id
  */
 export async function readOperation(run: OperationRun, id: string): Promise<OperationSnapshot> {
   const snapshot = await readEndingOperation(run, id)
@@ -63,7 +66,7 @@ export async function readOperation(run: OperationRun, id: string): Promise<Oper
   return snapshot
 }
 
-/** Reads an operation in order to end it. @throws OperationFailed if there is no such operation */
+/** Reads an operation in order to end it. @throws OperationFailed if the operation does not exist */
 export async function readEndingOperation({ ports }: OperationRun, id: string): Promise<OperationSnapshot> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
@@ -104,16 +107,22 @@ export function withoutOperation({
   return record
 }
 
-/** Returns the record after an operation has failed. Status shows the failure until another operation succeeds. */
+/**
+ * Returns the record after an operation has failed. Status shows the failure of an operation until another
+ * operation succeeds.
+ */
 export const withFailedOperation = (record: ClusterRecord, id: string): ClusterRecord => ({
   ...withoutOperation(record),
   failedOperation: id,
 })
 
-/** Ends an operation that has succeeded, and allows another one to begin. */
+/** Ends an operation that has succeeded, and allows another operation to begin. */
 export const endOperation: OperationStep = (run, id) => endWith(run, id, { status: 'done', step: '' })
 
-/** Ends an operation that has failed, and allows another one to begin. Its steps leave the cluster consistent. */
+/**
+ * Ends an operation that has failed, and allows another operation to begin. The steps of the failed operation leave
+ * the cluster consistent.
+ */
 export const failOperation: OperationEnd = (run, id, fault) => endWith(run, id, { status: 'failed', fault })
 
 async function endWith(

@@ -36,11 +36,14 @@ export interface RoleTransitionRequest {
 type Facts = RoleTransitionRequest & { record: ClusterRecord }
 
 interface Rule {
-  /** rejections by role, after the gate; in other roles the call is allowed */
+  /** `refused`: rejections by role, after the gate; in other roles the call is allowed */
   refused?: Partial<Record<ClusterMode, (facts: Facts) => ApiError | undefined>>
-  /** also allowed during a role change, because it changes no role and must not wait for one */
+  /**
+   * `whileChanging`: the call is also allowed during a role change, because it changes no role and must not wait
+   * for one
+   */
   whileChanging?: true
-  /** begins an operation that may replace a waiting one, which is checked when it begins */
+  /** `takesOver`: the call begins an operation that may replace a waiting operation, which is checked when it begins */
   takesOver?: true
 }
 
@@ -54,7 +57,7 @@ const rules: Readonly<Record<RoleEndpoint, Rule>> = {
   'primary/revoke-secondary': { whileChanging: true },
   'secondary/enable': { refused: { primary: primaryCannotJoinError } },
   'secondary/generate-public-key': { refused: { primary: noPublicKeyOfPrimaryError } },
-  // every role reaches this row, because the answer of a completed promotion comes before the rejection
+  // every role reaches this row, because a completed promotion is answered before the call is rejected
   'secondary/promote': {
     takesOver: true,
     refused: { disabled: () => notASecondaryError('disabled'), primary: () => notASecondaryError('primary') },
@@ -73,8 +76,8 @@ const rules: Readonly<Record<RoleEndpoint, Rule>> = {
 }
 
 /**
- * Returns the rejection of a call in the cluster's current role; undefined if it is allowed. Runs after the gate. Other
- * code checks the parameters, the caller, and whether a promotion is safe.
+ * Returns the rejection of a call in the cluster's current role; undefined if the call is allowed. The handler runs
+ * this check after the gate. Other code checks the parameters, the caller, and whether a promotion is safe.
  * @see docs/spec/replication.md#calls-and-roles
  */
 export function findRoleTransitionRefusal(
@@ -101,6 +104,6 @@ export function checkRoleTransition(
 /** Reports whether a secondary has a primary. */
 const followsPrimary = ({ link }: ClusterRecord): boolean => Boolean(link?.primaryKey)
 
-/** Reports whether this cluster was the primary of its set until its epoch ended, and has had no primary since. */
+/** Reports whether this cluster was the primary of its set until its epoch ended, and has had no primary since then. */
 export const hasSteppedDown = (record: ClusterRecord): boolean =>
   record.mode === 'secondary' && record.epoch !== undefined && !followsPrimary(record)

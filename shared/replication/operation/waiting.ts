@@ -7,7 +7,8 @@ import { type Item, key } from '../../storage/kinds.ts'
 export const WAITING_EXECUTION_TTL_MS = 3_600_000
 
 /**
- * Stores that an execution waits. A request adopts only the newest execution of a workflow; older ones time out.
+ * Stores that an execution waits for a request. A request adopts only the newest execution of a workflow; older
+ * ones time out.
  * @param token with which Step Functions continues the execution
  */
 export async function noteWaitingExecution(
@@ -36,7 +37,7 @@ export async function readWaitingExecution(
 
 /**
  * Starts the workflow of an operation, or continues a waiting execution.
- * @param waiting the execution to adopt; if it has ended meanwhile, a new one is started
+ * @param waiting the execution to adopt; if this execution has ended meanwhile, a new one is started
  */
 export async function startAndAwaitWorkflow(
   workflow: OperationName,
@@ -49,7 +50,7 @@ export async function startAndAwaitWorkflow(
       const token = await cipher.decrypt(key('waiting', workflow), 'token', waiting.data.token)
       return workflows.signal(token.reveal(), { operation })
     }
-    // a token that another keyring encrypted cannot be decrypted
+    // a task token that another keyring encrypted cannot be decrypted
     if (await signalled().catch(() => false)) return
   }
   await workflows.start(workflow, operation)

@@ -11,23 +11,23 @@ import { pauseUntilTime, scanDataTable, type TablePass } from './walk.ts'
 export interface BackfillJob {
   /** id of the tree to which items are added */
   treeId: string
-  /** epoch milliseconds: before that, requests may still write without the journal */
+  /** epoch milliseconds: before `notBefore`, requests may still write without the journal */
   notBefore: number
   at?: ScanPlace | undefined
   pass?: TablePass | undefined
 }
 
 /**
- * Number of items that are added at one position. Their transaction contains each item, its bucket, and a journal entry
- * with all of them. DynamoDB allows 100 elements and 4 MiB, and a page of a scan is at most 1 MiB.
+ * Number of items that are added at one position. Their transaction contains each item, its bucket, and a journal
+ * entry with all of them. DynamoDB allows 100 elements and 4 MiB, and a page of a scan is at most 1 MiB.
  */
 const ITEMS_PER_COMMIT = 40
 /** Milliseconds between two positions, so that most of the journal's capacity stays free for logins. */
 const BACKFILL_PACE_MS = 66
 
 /**
- * Adds all items that were written without a journal to the journal and the tree. Reads the table until a pass finds none,
- * so that items written meanwhile are found too.
+ * Adds all items that were written without a journal to the journal and the tree. The job reads the table until a
+ * pass finds no item without a journal position, so that items written meanwhile are found too.
  */
 export async function backfillAllItems(run: JobRun, job: BackfillJob): Promise<JobResult> {
   if (!(await pauseUntilTime(run, job.notBefore))) return { again: { ...job } }
@@ -58,8 +58,8 @@ const servingCluster = async (run: JobRun, treeId: string): Promise<ClusterRead 
 }
 
 /**
- * Adds items in one commit, or after a conflict each half separately. If a single item conflicts, the other writer has
- * added it. The rate of positions is limited.
+ * Adds items in one commit, or after a conflict each half of the items separately. If a single item conflicts, the
+ * other writer has added this item to the journal. The job limits the rate of positions.
  */
 async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: ClusterRead): Promise<void> {
   const { journal, clock } = run.ports
@@ -72,7 +72,7 @@ async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: 
   await backfillSome(run, items.slice(half), cluster)
 }
 
-/** Stores the progress. A complete tree stays complete during later passes. */
+/** Stores the progress of the backfill. A complete tree stays complete during later passes. */
 async function noteProgress(run: JobRun, treeId: string, { seen, before }: TablePass): Promise<void> {
   const [item] = await run.ports.store.read([key('reindex')])
   if (item?.data.treeId === treeId && item.data.stage === 'done') return
@@ -84,7 +84,10 @@ async function note(run: JobRun, reindex: ReindexProgress): Promise<void> {
   if (cluster) await run.ports.store.commit([putItem(key('reindex'), reindex)], cluster)
 }
 
-/** Stores in the cluster record that the tree is complete. From then on other clusters may follow. */
+/**
+ * Stores in the cluster record that the tree is complete. After the backfill other clusters may follow this
+ * primary.
+ */
 async function markBuilt(run: JobRun, job: BackfillJob, total: number): Promise<JobResult> {
   const cluster = await servingCluster(run, job.treeId)
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])

@@ -9,20 +9,20 @@ import { pauseUntilTime, scanDataTable, type TablePass } from './walk.ts'
 export interface JournalMarksRemovalJob {
   /** items with a lower position belong to the ended journal */
   journalStart: string
-  /** id of the ended journal's tree; absent: unknown, and its sums stay */
+  /** `treeId` is the id of the ended journal's tree; absent: unknown, and the tree's sums stay */
   treeId?: string | undefined
-  /** epoch milliseconds: before that, requests may still use the journal */
+  /** epoch milliseconds: before `notBefore`, requests may still use the journal */
   notBefore: number
   at?: ScanPlace | undefined
   pass?: TablePass | undefined
-  /** number of deleted partitions of the tree; absent: items are processed first */
+  /** `dropped` is the number of deleted partitions of the tree; absent: the job still processes items */
   dropped?: number | undefined
 }
 
-/** Partitions that are deleted in parallel. */
+/** Partitions of the tree that are deleted in parallel. */
 const AT_ONCE = 16
 
-/** Removes the marks of an ended journal from items, then deletes the sums of its tree. */
+/** Removes the marks of an ended journal from items, then deletes the sums of the journal's tree. */
 export async function removeJournalMarks(run: JobRun, job: JournalMarksRemovalJob): Promise<JobResult> {
   const { journalStart, treeId, dropped } = job
   if (dropped !== undefined) return dropTree(run, job)
@@ -48,8 +48,9 @@ async function dropTree(
 }
 
 /**
- * Removes position, leaf and bucket of an ended journal from items, and sets the time at which DynamoDB may delete them.
- * Each write requires the item as it was read. The job reads the table until a pass finds no such item.
+ * Removes position, leaf and bucket of an ended journal from items, and sets the time at which DynamoDB may delete
+ * them. Each write requires that the item is unchanged since it was read. The job reads the table until a pass
+ * finds no such item.
  */
 async function detach(
   run: JobRun,
@@ -76,8 +77,8 @@ async function detach(
 }
 
 /**
- * Deletes the stamps of the list settings, because the list entries have lost their expiry times. The hourly tidy then sets
- * them again.
+ * Deletes the stamps of the list settings, because the list entries have lost their expiry times. The hourly tidy
+ * then sets the expiry times again.
  */
 async function forgetTimes(run: JobRun, total: number): Promise<'done'> {
   const [mounts] = await run.ports.store.read([key('mounts')])

@@ -12,8 +12,9 @@ const TREE_ID_BYTES = 6
 
 /**
  * Prepares a journal in a new epoch.
- * @returns the values for the cluster record (mode `primary`), and the head. Both must be written in one transaction, so
- * that only one of several concurrent requests succeeds, and none changes the head of a journal in use
+ * @returns the values for the cluster record (mode `primary`), and the head. head and record must be written in one
+ * transaction, so that only one of several concurrent requests succeeds, and no request changes the head of a
+ * journal in use
  */
 export async function beginOwnJournal(
   { journal, entropy }: Pick<Ports, 'journal' | 'entropy'>,

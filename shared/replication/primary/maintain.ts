@@ -19,14 +19,14 @@ async function readTreeCluster({ store, deployment }: Dependencies): Promise<Tre
   return { ...cluster.data, treeId }
 }
 
-/** Closes the unused positions of a primary that are below a used one. */
+/** Closes the unused positions of a primary below its last used position. */
 export async function closeJournalHoles(ports: Dependencies): Promise<void> {
   if ((await readTreeCluster(ports))?.mode === 'primary') await fillJournalHoles(ports, 'below')
 }
 
 /**
- * Closes unused positions of a primary, and trims the journal. The next run continues where one run stops, because it reads
- * the journal.
+ * Closes unused positions of a primary, and trims the journal. The next run continues at the place where the
+ * previous run stopped, because it reads the journal.
  */
 export async function maintainJournal(ports: Dependencies): Promise<void> {
   const cluster = await readTreeCluster(ports)
@@ -53,8 +53,8 @@ export async function refreshDueTreeHashes(ports: Dependencies, when: 'paced' | 
 const TRIM_STEP_MS = 12 * 3600 * 1000
 
 /**
- * Advances `retainedFrom`: older journal entries, which DynamoDB may delete soon, are no longer read. A secondary that
- * needs them runs a full sync instead.
+ * Advances `retainedFrom`: older journal entries, which DynamoDB may delete soon, are no longer read. A secondary
+ * that needs these entries runs a full sync instead.
  * @see docs/spec/journal.md#density-and-the-end-of-an-epoch
  */
 export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'clock'>): Promise<void> {
@@ -79,8 +79,8 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
 }
 
 /**
- * Reports whether new journal entries contain changes. An idle journal gets an empty entry every ten seconds, one at a
- * time, so only a single entry is read.
+ * Reports whether new journal entries contain changes. An idle journal gets an empty entry every ten seconds, one
+ * at a time, so this function reads only a single entry.
  * @param names sort keys of the journal entries, from the table stream
  */
 export async function containsTreeChanges(

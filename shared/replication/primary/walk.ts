@@ -7,7 +7,7 @@ export interface TablePass {
   seen: number
   /** number of items that had to be changed */
   found: number
-  /** number of items that the previous pass saw; 0 in the first */
+  /** `before` is the number of items that the previous pass saw; 0 in the first pass */
   before: number
 }
 
@@ -23,7 +23,7 @@ export async function pauseUntilTime(run: JobRun, moment: number): Promise<boole
 
 /**
  * Reads all items of the table `data` page by page, until time runs out.
- * @param work handles a page; false: stop
+ * @param work handles a page; if it returns false, the pass stops
  * @returns the place to continue from; undefined at the end; `ended` if `work` returned false
  */
 export async function scanDataTable(

@@ -12,53 +12,59 @@ export type PrimaryFacts =
       readonly state: 'answers'
       readonly format: number
       readonly lag: number | 'diverged'
-      /** the position that the primary reported */
+      /** `reported` is the position that the primary reported */
       readonly reported?: PrimaryReport
     }
   | { readonly state: 'refuses'; readonly text: string }
   | {
       readonly state: 'silent'
-      /** time of its last answer, epoch milliseconds; absent: it has never answered */
+      /**
+       * `lastAnswerAt` is the time of the primary's last answer, epoch milliseconds; absent: the primary has never
+       * answered
+       */
       readonly lastAnswerAt?: number
-      /** milliseconds of silence that unanswered calls prove; 0 if it has never answered */
+      /** `silentMs`: milliseconds of silence that unanswered calls prove; 0 if the primary has never answered */
       readonly silentMs: number
-      /** an unsigned answer from its address; absent: none */
+      /** `unsignedAnswer` is an unsigned answer from the primary's address; absent: no such answer came */
       readonly unsignedAnswer?: string
     }
 
-/** The position of a primary. `skew`: how many milliseconds its clock is ahead. */
+/** The position of a primary. `skew`: by how many milliseconds the primary's clock is ahead. */
 export interface PrimaryReport {
   readonly epoch: string
   readonly seq: number
-  /** the position up to which no entry is missing */
+  /** `frontier` is the position below which no journal entry is missing */
   readonly frontier: number
   readonly skew: number
-  /** id of the term that it encrypts with; absent or empty: unknown */
+  /** `term` is the id of the term that the primary encrypts with; absent or empty: unknown */
   readonly term?: string
 }
 
-/** The facts that decide a promotion, gathered before anything has changed on either cluster. */
+/** The facts that decide a promotion, gathered before any change on either cluster. */
 export interface PromotionFacts {
-  /** absent: this cluster has never had a journal */
+  /** `head` is absent if this cluster has never had a journal */
   readonly head:
     | Pick<JournalHead, 'mode' | 'epoch' | 'lineage' | 'last' | 'unfinishedSync' | 'replayUntil'>
     | undefined
   readonly primary: PrimaryFacts
-  /** result of decrypting some fields: how many could be decrypted, and which could not */
+  /** `keyring`: how many of some fields this cluster could decrypt, and the names of the others */
   readonly keyring: {
     readonly opened: number
     readonly failed: readonly string[]
-    /** id of the term that the primary encrypts with, if this cluster does not hold it */
+    /** `missing` is the id of the term that the primary encrypts with, if this cluster does not hold that term */
     readonly missing?: string
   }
-  /** whether a check found the tree corrupted, or items keep differing from the primary's */
+  /** `corrupted`: whether a check found the tree corrupted, or items keep differing from the primary's */
   readonly corrupted: boolean
   readonly reindexing: boolean
-  /** whether its tables are a restored copy of another cluster's, with that cluster's id and key */
+  /**
+   * `copied`: whether this cluster's tables are a restored copy of another cluster's, with that cluster's id and
+   * key
+   */
   readonly copied: boolean
-  /** why this cluster cannot apply what it has received; absent: it can */
+  /** `stuck`: why this cluster cannot apply received entries; absent if it can */
   readonly stuck?: string | undefined
-  /** last position that the primary has reported; absent: none */
+  /** `lastKnownPosition` is the last position that the primary has reported; absent if it has reported none */
   readonly lastKnownPosition?: number | undefined
   /** format of journal and link that this version uses */
   readonly format: number
@@ -85,9 +91,9 @@ interface Check {
 
 interface CheckKind {
   readonly code: 'invalid_request' | 'busy'
-  /** whether `force` overrides it */
+  /** `overridden`: whether `force` overrides the obstacle */
   readonly overridden: boolean
-  /** seconds after which the obstacle may be gone; absent: repeating the request alone does not help */
+  /** `retryAfter`: seconds after which the obstacle may be gone; absent: repeating the request alone does not help */
   readonly retryAfter?: number | ((facts: PromotionFacts) => number)
 }
 
@@ -109,8 +115,8 @@ const RETRY_SECONDS = { soon: 5, work: 10, mended: 30 }
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /**
- * Reports whether a primary has been silent for so long that it counts as lost. If its gateway answers, the primary may
- * still serve clients: the gateway may throttle only the link.
+ * Reports whether a primary has been silent for so long that it counts as lost. If the primary's gateway answers,
+ * the primary may still serve clients: the gateway may throttle only the link.
  */
 const isLost = (primary: PrimaryFacts & { readonly state: 'silent' }): boolean =>
   primary.unsignedAnswer === undefined && primary.silentMs >= bounds.PRIMARY_LOST_MS
@@ -127,13 +133,13 @@ const secondsUntilLost = ({ primary }: PromotionFacts): number => {
   )
 }
 
-/** Returns the fault of a keyring with which no field can be decrypted; undefined if one can. */
+/** Returns the fault of a keyring that can decrypt no field; undefined if the keyring can decrypt a field. */
 export const findKeyringFault = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
     : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it`
 
-/** All obstacles, one row each. @see docs/spec/promotion.md#promotion */
+/** All obstacles to a promotion, one row each. @see docs/spec/promotion.md#promotion */
 const checks: readonly Check[] = [
   {
     name: 'restored-copy',
@@ -248,7 +254,10 @@ const checks: readonly Check[] = [
   },
 ]
 
-/** Describes how much of the primary's journal is known to be missing. Commits after its last answer are unknown. */
+/**
+ * Describes how much of the primary's journal is known to be missing. This cluster does not know the primary's
+ * commits after its last answer.
+ */
 function missingText({
   head,
   lastKnownPosition,
@@ -260,7 +269,7 @@ function missingText({
     : ': everything after the primary’s last answer, and nothing that came before it'
 }
 
-/** This cluster cannot list the lost ones. The report of the former primary does. */
+/** This cluster cannot list the commits that are lost. The report of the former primary lists the lost commits. */
 const REVOCATIONS_LOST =
   'revocations and retirements of terms that the primary committed behind that position are lost, so what they ended is valid here again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there lists the lost ones'
 
@@ -287,12 +296,12 @@ function warningsOf(facts: PromotionFacts): string[] {
     : []
 }
 
-/** The result of one check. */
+/** The result of one check of a promotion. */
 export interface PromotionCheckResult extends Omit<CheckKind, 'retryAfter'> {
   readonly name: string
-  /** the obstacle; absent: the check passes */
+  /** `text` is the obstacle; absent: the check passes */
   readonly text?: string
-  /** seconds after which the obstacle may be gone; absent: never by itself */
+  /** `retryAfter`: seconds after which the obstacle may be gone; absent: it never disappears by itself */
   readonly retryAfter?: number
 }
 
@@ -307,11 +316,14 @@ export const runPromotionChecks = (facts: PromotionFacts): PromotionCheckResult[
     return defined({ name, ...kind, text, retryAfter: seconds })
   })
 
-/** Reports whether the promotion must ask the primary to hand over. During a sync it does not. */
+/** Reports whether the promotion must ask the primary to hand over. During a sync no handover is needed. */
 export const shouldRequestHandover = ({ primary, head }: PromotionFacts): boolean =>
   primary.state === 'answers' && head?.mode === 'applying'
 
-/** Decides whether a secondary may be promoted. Nothing has changed so far, so a refusal leaves both clusters as they were. */
+/**
+ * Decides whether a secondary may be promoted. No cluster has changed before this decision, so a refusal leaves
+ * both clusters as they were.
+ */
 export function decidePromotion(
   facts: PromotionFacts,
   { force }: { readonly force: boolean },
@@ -322,7 +334,10 @@ export function decidePromotion(
   return { warnings: [...found.map(({ text }) => `overridden by force: ${text}`), ...warningsOf(facts)] }
 }
 
-/** Returns one fault for all obstacles. It has a `Retry-After` only if every obstacle may disappear by itself. */
+/**
+ * Returns one fault for all obstacles to a promotion. The fault has a `Retry-After` only if every obstacle may
+ * disappear by itself.
+ */
 function faultOf(obstacles: readonly Obstacle[]): OperationFault {
   const texts = obstacles.map(({ text }) => text).join('; ')
   const final = obstacles.find(({ overridden }) => !overridden)

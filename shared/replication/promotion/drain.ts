@@ -19,8 +19,8 @@ const DRAIN_TIMEOUT_MS = { graceful: 5 * 60_000, forced: 5000 }
 const DRAIN_PAUSE_MS = 200
 
 /**
- * Waits until this cluster has received everything up to the end of the primary's journal, then applies all staged entries.
- * On a demoted cluster, closes its own journal at its exact end instead.
+ * Waits until this cluster has received everything up to the end of the primary's journal, then applies all staged
+ * entries. On a demoted cluster, the step closes the cluster's own journal at its exact end instead.
  */
 export const drainJournal: OperationStep = async (run, id) => {
   const before = await readPromotionAtStep(run, id, 'drain')
@@ -59,7 +59,7 @@ async function awaitRest(
       throw handoverIncompleteError(end.seq, head.last)
     }
     if (clock.now() >= run.deadline) return 'time'
-    // the promotion may have been given up meanwhile
+    // an operator may have cancelled the promotion during the wait
     const [now] = await store.read([key('operation', operation.sk)])
     if (now?.data.status !== 'running') return 'time'
     const passed = await followJournalOrPause(follower, {
@@ -67,7 +67,7 @@ async function awaitRest(
       warning: 'the rest of the journal could not be fetched',
       failureOf: isPassedOver,
     }).catch((error: unknown) => {
-      // with force, the promotion continues without the rest
+      // with force, the promotion continues without the rest of the journal
       if (force && error instanceof OperationFailed) return 'passed' as const
       throw error
     })
@@ -77,8 +77,8 @@ async function awaitRest(
 }
 
 /**
- * Returns the failure if the rest will never arrive, because the primary has begun another epoch or another cluster
- * answers.
+ * Returns the failure if the rest of the journal will never arrive, because the primary has begun another epoch or
+ * another cluster answers.
  */
 const isPassedOver = (error: unknown): OperationFailed | undefined =>
   error instanceof LinkUnbelieved || (error instanceof LinkRefused && error.code !== 'unavailable')

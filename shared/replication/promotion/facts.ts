@@ -41,7 +41,7 @@ export async function gatherPromotionFacts(
   record: ClusterRecord,
 ): Promise<PromotionFacts> {
   const { ports } = run
-  // taken first, because a process that is frozen later must not make old facts look new
+  // the time is taken first, because a process that is frozen later must not make old facts look new
   const now = ports.clock.now()
   const [contact, puller, check, reindex, diverging] = await ports.store.read([
     key('contact'),
@@ -55,7 +55,7 @@ export async function gatherPromotionFacts(
   const silent: PrimaryFacts = contact
     ? { state: 'silent', lastAnswerAt: contact.data.at, silentMs: addSilenceTime(contact.data, now) }
     : { state: 'silent', silentMs: 0 }
-  // without its keys this cluster cannot make calls
+  // without the link's keys this cluster cannot call the primary
   const primary =
     keyring.failed.length === 0 && head ? await askPrimary(run, head, { silent, puller }) : silent
   const missing = await findMissingTerm(ports, primary, contact?.data.term)
@@ -77,8 +77,8 @@ const isReindexing = ({ treeId, stage }: TreeReindex, record: ClusterRecord): bo
   treeId === record.treeId && stage !== 'done' && stage !== 'failed'
 
 /**
- * Decrypts fields that older terms and the newest term encrypted. Has KMS unwrap the keyring again first; if that fails, no
- * field is tried.
+ * Decrypts fields that older terms and the newest term encrypted. The function first makes KMS unwrap the keyring
+ * again; if the unwrap fails, the function tries no field.
  */
 export async function tryOwnKeyring(
   { store, cipher }: Pick<FollowerPorts, 'store' | 'cipher'>,
@@ -117,7 +117,10 @@ export async function tryOwnKeyring(
   return { opened, failed }
 }
 
-/** Returns the id of the term that the primary encrypts with, if it is known and this cluster does not hold it. */
+/**
+ * Returns the id of the term that the primary encrypts with, if the id is known and this cluster does not hold the
+ * term.
+ */
 async function findMissingTerm(
   { store }: Pick<FollowerPorts, 'store'>,
   primary: PrimaryFacts,
@@ -129,7 +132,10 @@ async function findMissingTerm(
   return keyring && heldTermsOf(keyring.data).ids.includes(term) ? undefined : term
 }
 
-/** The primary must refuse this many times in a row. A single refusal may be due to a concurrent heartbeat of the puller. */
+/**
+ * Number of times in a row that the primary must refuse. A single refusal may be due to a concurrent heartbeat of
+ * the puller.
+ */
 const ASK_TRIES = 3
 const PRIMARY_ASK_PAUSE_MS = 300
 
@@ -158,7 +164,7 @@ async function askPrimary(
         const over = tried + 1 === ASK_TRIES || clock.now() + PRIMARY_ASK_PAUSE_MS >= deadline
         if (refuses && over) return ok({ state: 'refuses', text: error.message })
         if (over || !(refuses || error instanceof LinkUnsigned))
-          // if only the second call failed, the primary has just answered
+          // if only the second call failed, the primary has just answered the first one
           return ok({
             ...silent,
             ...unsigned,
@@ -184,7 +190,10 @@ async function probePrimary(follower: Follower, head: JournalHead): Promise<Prim
   return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), reported }
 }
 
-/** Returns the time at which the primary wrote the first entry that is not applied here; undefined if there is none. */
+/**
+ * Returns the time at which the primary wrote the first entry that this cluster has not applied; undefined if every
+ * entry is applied.
+ */
 async function findOldestMissing(
   { own, link }: Follower,
   head: JournalHead,

@@ -6,23 +6,30 @@ import { type OperationRun, type OperationStep, STEP_AGAIN, STEP_DONE } from '..
 import { createFollower, type Follower, sendHeartbeat } from '../secondary/follower.ts'
 import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
-/** Milliseconds: for `ask` a silent primary is asked again; after `wait` the step stops waiting. */
+/**
+ * Milliseconds of the handover: for `ask` the step repeats calls to a silent primary; after `wait` the step stops
+ * waiting.
+ */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
 const HANDOVER_PAUSE_MS = 500
 /** Milliseconds for a run that continues the step after that time. */
 const HANDOVER_LAST_TRY_MS = 1000
 
-/** The result of asking the primary: the end of its epoch, or why there is none. */
+/**
+ * The result of asking the primary for a handover: the end of the primary's epoch, or the reason why there is no
+ * end.
+ */
 type HandoverResult = Result<{ end: HandedOverEpoch; epoch: string }, NoHandover>
 
-/** `another`: other keys signed the answer */
+/** `another`: a key other than the primary's signed the answer */
 type NoHandover =
   | { readonly kind: 'silent' }
   | { readonly kind: 'refused'; readonly text: string; readonly another?: true }
 
 /**
- * Asks the primary to end its epoch for this cluster, and stores the end. Stores first that it asks, because the epoch may
- * end even if this process dies. Without an answer the promotion fails; with force it continues without a handover.
+ * Asks the primary to end its epoch for this cluster, and stores the epoch's end. The step stores the request
+ * before the call, because the primary's epoch may end even if this process dies. Without an answer from the
+ * primary the promotion fails; with force it continues without a handover.
  */
 export const requestPlannedHandover: OperationStep = async (run, id) => {
   const before = await readPromotionAtStep(run, id, 'handover')
@@ -47,7 +54,7 @@ export const requestPlannedHandover: OperationStep = async (run, id) => {
     await clock.sleep(HANDOVER_PAUSE_MS)
     return STEP_AGAIN
   }
-  // the call takes seconds, and commits need a fresh cluster record
+  // the call to the primary takes seconds, and commits need a fresh cluster record
   const snapshot = await readPromotionAtStep(run, id, 'handover')
   if (!snapshot) return STEP_DONE
   if (!asked.ok)
@@ -84,13 +91,16 @@ async function requestHandover(follower: Follower): Promise<HandoverResult> {
   const { epoch, lineage } = await sendHeartbeat(follower)
   const end = await follower.link?.handover({ epoch })
   if (end && end.keyring !== '') await follower.takeKeyring(end.keyring)
-  // an epoch without commits ends where the one before it did
+  // an epoch without commits ends at the same position as the previous epoch
   return end
     ? ok({ end, epoch: epochAt(lineage, end.seq) || end.epoch })
     : failed({ kind: 'refused', text: 'this cluster knows no primary' })
 }
 
-/** Continues without a handover, with force. When the primary returns, it reports commits that only it has. */
+/**
+ * Continues a forced promotion without a handover. When the primary returns, the primary reports commits that only
+ * it has.
+ */
 function skipHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
   const why = fault.kind === 'silent' ? 'fell silent' : `refused: ${fault.text}`
   const warnings = [...snapshot.promotion.warnings, `nothing was handed over: the primary ${why}`]
@@ -99,7 +109,7 @@ function skipHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoH
 
 async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
   if (fault.kind === 'silent') throw handoverUnansweredError()
-  // an earlier attempt may have ended the epoch of the primary of that time
+  // an earlier attempt may have ended the epoch of the primary at that time
   if (fault.another) throw primaryReplacedError(fault.text)
   // the primary refused, so it has ended no epoch for this cluster
   const { handoverRequestedAt: _, ...promotion } = snapshot.promotion

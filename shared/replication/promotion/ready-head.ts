@@ -8,15 +8,18 @@ import { stopStagingEntries } from '../secondary/staged.ts'
 import { stopSync } from '../sync/sync.ts'
 import type { PromotionSnapshot } from './step.ts'
 
-/** A head with which the cluster may take over: no position below it is open, and no pending write can change an item. */
+/**
+ * A head with which the cluster may take over: every position up to the head's is decided, and no pending write can
+ * change an item.
+ */
 interface ReadyHead {
   head: JournalHead
   warnings: readonly string[]
 }
 
 /**
- * Brings this cluster's journal to rest: applies all staged entries, or closes its own epoch at its exact end. With force,
- * stops a sync that cannot complete.
+ * Brings this cluster's journal to rest: applies all staged entries, or closes its own epoch at its exact end. With
+ * force, the step stops a sync that cannot complete.
  */
 export async function prepareHeadForTakeOver(
   { clock, journal }: { clock: FollowingPorts['clock']; journal: FollowingPorts['journal'] },
@@ -27,7 +30,7 @@ export async function prepareHeadForTakeOver(
   if (!head || head.mode === 'writing') throw noJournalToTakeOverError()
   if (head.mode === 'closed')
     return (await endOwnEpoch({ clock, journal }, { epoch: head.epoch })) && readIdleHead(journal, 'closed')
-  // the promotion was given up, and this cluster follows by another link or by none
+  // the promotion was cancelled, and this cluster follows by another link or by no link
   const { name: link = '' } = record.data.link ?? {}
   if (head.link !== link) return pauseAndRepeat(own)
   if (head.mode === 'syncing') {
@@ -59,7 +62,10 @@ async function readIdleHead(
   return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
 }
 
-/** With force, discards staged entries that cannot be applied. No journal leads from this state to the primary's. */
+/**
+ * With force, the step discards staged entries that cannot be applied. After discarding staged entries, no journal
+ * leads from this cluster's state to the primary's.
+ */
 async function skipStagedEntries({ journal }: FollowingPorts, what: string): Promise<ReadyHead | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined

@@ -21,7 +21,7 @@ import {
 import { replaceFollowerKeyring } from '../secondary/follower.ts'
 import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
-/** Writes the first journal entry of the new epoch. From now on the journal accepts writes. */
+/** Writes the first journal entry of the new epoch. From the first entry on the journal accepts writes. */
 export const openOwnEpoch: OperationStep = async (run, id) => {
   const snapshot = await readPromotionAtStep(run, id, 'open')
   if (!snapshot) return STEP_DONE
@@ -43,9 +43,9 @@ export const openOwnEpoch: OperationStep = async (run, id) => {
 }
 
 /**
- * Adds this cluster's own signing key for batch tokens to the term that encrypts. No other cluster has that key. Runs
- * before other clusters learn of the new primary. If the term's item was lost with the end of the old primary's journal, it
- * is written again, without its earlier signers.
+ * Adds this cluster's own signing key for batch tokens to the term that encrypts. No other cluster has this
+ * cluster's signing key. The step runs before other clusters learn of the new primary. If the term's item was lost
+ * with the end of the old primary's journal, the step writes the item again, without its earlier signers.
  */
 async function addOwnSigner(
   { ports }: OperationRun,
@@ -92,18 +92,20 @@ async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Pro
   const ended = await commitOperationStep(run, snapshot, { status: 'done', step: '' }, [
     replaceItem(record, record, withoutOperation(record.data)),
     putItem(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
-    // the puller's lease is deleted, because its last run does not release it and the next one would wait for its end
+    // the step deletes the puller's lease, because the puller's last run does not release the lease and the next
+    // run would wait for the lease's end
     ...[key('contact'), key('puller'), key('pending-key')].map(removeItem),
     revokeOperationToken(),
   ])
-  // notify the other clusters now, not within the next minute
+  // notify the other clusters at once, because the next round of notices comes up to a minute later
   if (ended === STEP_DONE) await ports.puller.wake().catch(() => undefined)
   return ended
 }
 
 /**
- * Gives up a promotion. Before the handover nothing has changed. After the handover the fault's text names both ways out,
- * and this cluster continues as a secondary. After the take-over the promotion is completed instead.
+ * Gives up a promotion. Before the handover the promotion has changed nothing. After the handover the text of the
+ * fault names both ways out, and this cluster continues as a secondary. After the take-over the function completes
+ * the promotion instead.
  */
 export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)
@@ -111,7 +113,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return STEP_DONE
   if (promotion.takenOver) return endPromotion(run, { ...snapshot, promotion })
-  // another cluster was promoted since, so its fault says what to do
+  // another cluster was promoted since, so the promotion's fault says what to do
   const asked = promotion.handoverRequestedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return STEP_AGAIN
@@ -128,6 +130,6 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
 const describeWaysOut = ({ end }: PromotionSnapshot['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
-/** Lets the cluster follow again. */
+/** Lets the cluster follow its primary again. */
 const resumeApplying = async ({ ports: { journal } }: OperationRun, head: JournalHead): Promise<boolean> =>
   (await journal.moveHead(headMoves.resume(head))) !== 'refused'

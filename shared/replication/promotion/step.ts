@@ -9,13 +9,13 @@ import {
   readOperation,
 } from '../operation/run.ts'
 
-/** A running promotion as it was just read. */
+/** A running promotion that was just read. */
 export interface PromotionSnapshot extends OperationSnapshot {
   promotion: PromotionState
 }
 
 /**
- * Reads a promotion at this step; undefined if it is past the step.
+ * Reads a promotion at this step; undefined if the promotion is past the step.
  * @throws OperationFailed if the cluster record contains another operation
  */
 export async function readPromotionAtStep(

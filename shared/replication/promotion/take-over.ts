@@ -113,8 +113,9 @@ async function commitTakeOver(
 }
 
 /**
- * Returns the epoch in which a cluster takes over. Its number is higher than all that this cluster has seen. A closed
- * primary also skips the number of its successor, which may have taken over without this cluster's knowledge.
+ * Returns the epoch in which a cluster takes over. The number of the new epoch is higher than all epoch numbers
+ * that this cluster has seen. A closed primary also skips the number of its successor, which may have taken over
+ * without this cluster's knowledge.
  */
 export function computeNextEpoch(
   { maxEpoch, mode, epoch, successor }: Pick<JournalHead, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
@@ -135,7 +136,7 @@ const missingWarnings = ({ end }: PromotionState, lost: number | null): string[]
       ]
     : []
 
-/** Returns how many positions beyond its own the primary is known to have had; null: unknown. */
+/** Returns how many positions beyond this cluster's last position the primary is known to have had; null: unknown. */
 function countLost({ end }: PromotionState, heard: number | undefined, seq: number): number | null {
   if (end) return Math.max(0, end.seq - seq)
   return heard !== undefined && heard > seq ? heard - seq : null

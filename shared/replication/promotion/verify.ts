@@ -9,24 +9,24 @@ import { decidePromotion, isBehindPrimary, type PromotionFacts, shouldRequestHan
 import { gatherPromotionFacts } from './facts.ts'
 import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from './step.ts'
 
-/** Milliseconds to wait for the primary. Less with force, because the primary's storage may hang. */
+/** Milliseconds to wait for the primary's answer. Less with force, because the primary's storage may hang. */
 const VERIFY_TIMEOUT_MS = { graceful: 12_000, forced: 4000 }
 
 /**
- * Reports whether the clock was set during the call, or this process was frozen. Then the silence was shorter than it
- * seems, and without force the step asks again.
- * @param took milliseconds by the clock
+ * Reports whether the clock was set during the call, or this process was frozen. After a frozen process or a set
+ * clock the silence was shorter than the clock shows, so without force the step calls the primary again.
+ * @param took duration of the call in milliseconds by the clock
  */
 const isClockMoved = (took: number, patience: number): boolean => took < 0 || took > patience + CLOCK_MOVED_MS
 const CLOCK_MOVED_MS = 2000
 
-/** Milliseconds to wait for a resting puller, and between two looks. */
+/** Milliseconds to wait for a resting puller, and between two looks at its state. */
 const CATCH_UP_TIMEOUT_MS = 4000
 const CATCH_UP_PAUSE_MS = 200
 
 /**
- * Wakes the puller, and gathers the facts again after it has fetched the newest entries. A resting puller may be further
- * behind than a promotion allows.
+ * Wakes the puller, and gathers the facts of a promotion again after the puller has fetched the newest entries. A
+ * resting puller may be further behind than a promotion allows.
  */
 async function gatherFactsAfterPull(
   run: OperationRun,
@@ -53,7 +53,7 @@ async function gatherFactsAfterPull(
 }
 
 /**
- * Checks all obstacles before anything changes on either cluster.
+ * Checks all obstacles to a promotion before anything changes on either cluster.
  * @throws OperationFailed with all obstacles
  */
 export const verifyPromotion: OperationStep = async (run, id) => {
@@ -72,7 +72,7 @@ export const verifyPromotion: OperationStep = async (run, id) => {
   const { head } = facts
   const asks = shouldRequestHandover(facts)
   const position = head ? positionText(lastPosition(head)) : ''
-  // the call takes seconds, and commits need a fresh cluster record
+  // the call to the primary takes seconds, and commits need a fresh cluster record
   const snapshot = await readPromotionAtStep(run, id, 'verify')
   if (!snapshot) return STEP_DONE
   return movePromotionToStep(run, snapshot, 'handover', { requestsHandover: asks, warnings }, { position })

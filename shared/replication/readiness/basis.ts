@@ -11,7 +11,8 @@ interface Circumstances {
 }
 
 /**
- * Describes the role of a secondary and its contact with the primary. A trial is valid only while both stay the same.
+ * Describes the role of a secondary and its contact with the primary. A readiness trial is valid only while role
+ * and contact stay the same.
  * @param now epoch milliseconds
  */
 export function describeReadinessBasis({ record, contact, head }: Circumstances, now: number): string {

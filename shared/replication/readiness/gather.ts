@@ -8,12 +8,12 @@ import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { matchesRolePattern } from '../../values/arn.ts'
 import { formatTime } from '../../values/time.ts'
 
-/** Maximum number of settings that are listed. */
+/** Maximum number of settings that a readiness answer lists. */
 const MOST_SETTINGS = 200
 /** Partitions that are read in parallel. */
 const AT_ONCE = 16
 
-/** Returns stored settings that depend on the region or the deployment, so that they may fail after a promotion. */
+/** Returns stored settings that depend on the region or the deployment, and may therefore fail after a promotion. */
 async function placedSettings({ ports, mounts }: Call): Promise<PlacedSetting[]> {
   const { store, deployment } = ports
   const methods = mounts.mounts.filter(isAuthMethodMount)
@@ -47,7 +47,10 @@ export async function describeOwnCluster(call: Call) {
   }
 }
 
-/** Shows the licence. It must not have expired for a former primary to return with a token of its successor. */
+/**
+ * Returns the licence as readiness shows it. The licence must be valid when a former primary returns with a token
+ * of its successor.
+ */
 function showLicence(license: Call['ports']['deployment']['license'], now: number) {
   const licensing = readLicence(license)
   if (!licensing.ok) return { ends: '', seconds_left: 0, text: licensing.fault }
@@ -69,7 +72,7 @@ export const describeKeyringTest = (
 
 const REGION = /(?:^|[.-])((?:[a-z]{2}|us-gov|us-iso[a-z]?|eu-isoe|eusc-de)-[a-z]+-\d)(?=$|[.-])/
 
-/** Returns the region in the host of an endpoint; empty if it names none. */
+/** Returns the region in the host of an endpoint; empty if the host names no region. */
 export const regionOfEndpoint = (endpoint: string): string =>
   REGION.exec(URL.canParse(endpoint) ? new URL(endpoint).hostname : '')?.[1] ?? ''
 

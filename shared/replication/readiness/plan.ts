@@ -15,11 +15,11 @@ import { computeNextEpoch } from '../promotion/take-over.ts'
 export interface PromotionPlanInput {
   readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: JournalHead | undefined }
   readonly record: Pick<ClusterRecord, 'id'>
-  /** epoch of the primary as of its last answer */
+  /** `lastKnownEpoch` is the epoch of the primary in its last answer */
   readonly lastKnownEpoch?: string | undefined
 }
 
-/** Returns what a promotion would do now, without doing it. */
+/** Returns the steps that a promotion would take now, without taking them. */
 export function planPromotion(
   planning: PromotionPlanInput,
   { force }: { readonly force: boolean },

@@ -47,7 +47,7 @@ function judgePresentedToken({ operator, caller, now }: Call): PromotionPreparat
   }
 }
 
-/** Returns why a token cannot authorise operations of a secondary; empty if it can. */
+/** Returns why a token cannot authorise operations of a secondary; empty if the token can. */
 function operatorFault(token: Readonly<Token>): string {
   if (token.type !== 'batch') return 'the token is no batch token'
   if (isRootToken(token)) return 'the token is a root token'

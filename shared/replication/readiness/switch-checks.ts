@@ -3,7 +3,10 @@ import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 import { findKeyringFault, type PromotionCheckResult } from '../promotion/decide.ts'
 
-/** The facts that a primary knows about a planned switch before a secondary asks for it. Times are epoch milliseconds. */
+/**
+ * The facts that a primary knows about a planned switch before a secondary asks for it. Times in these facts are
+ * epoch milliseconds.
+ */
 export interface SwitchFacts {
   readonly head: Pick<JournalHead, 'mode' | 'epoch' | 'last'> | undefined
   /** whether the tree contains every item */
@@ -14,11 +17,11 @@ export interface SwitchFacts {
 
 /** A secondary as its primary knows it. */
 export interface SuccessorFacts extends Pick<Secondary, 'id' | 'heartbeat'> {
-  /** age of the oldest position that it had not applied at its last heartbeat, milliseconds */
+  /** `lag` is the age of the oldest position that the secondary had not applied at its last heartbeat, milliseconds */
   readonly lag: number
 }
 
-/** Returns why a secondary could not take over now, as far as its primary knows; empty if it could. */
+/** Returns why a secondary could not take over now, as far as its primary knows; empty if the secondary could. */
 export function findSuccessorFault(
   { heartbeat, lag }: SuccessorFacts,
   { epoch }: Pick<JournalHead, 'epoch'>,
@@ -27,7 +30,7 @@ export function findSuccessorFault(
   if (!heartbeat) return 'it has never sent a heartbeat'
   const age = now - heartbeat.at
   if (age >= bounds.PEER_LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
-  // an idle secondary has just begun, or has stopped; then its lag shows it
+  // an idle secondary has just begun to follow, or has stopped; a stopped secondary shows by its lag
   if (heartbeat.state.startsWith('merkle')) return `its state is ${heartbeat.state}`
   if (heartbeat.epoch !== epoch)
     return `it has applied epoch ${heartbeat.epoch}, and this cluster writes ${epoch}`
@@ -74,7 +77,10 @@ const rows: readonly SwitchRow[] = [
   },
 ]
 
-/** Checks a planned switch, as far as this primary knows. Force on the secondary overrides all of these obstacles. */
+/**
+ * Checks a planned switch by the facts that this primary knows. Force on the secondary overrides all of these
+ * obstacles.
+ */
 export const checkPlannedSwitch = (facts: SwitchFacts, now: number): PromotionCheckResult[] =>
   rows.map(({ name, finds }) => {
     const text = finds(facts, now)
@@ -82,7 +88,7 @@ export const checkPlannedSwitch = (facts: SwitchFacts, now: number): PromotionCh
     return text === undefined ? row : { ...row, text }
   })
 
-/** Returns what a planned switch would do to this primary, step by step. */
+/** Returns the steps that a planned switch would take on this primary. */
 export const describeSwitchSteps = ({
   head,
 }: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [

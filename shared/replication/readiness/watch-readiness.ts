@@ -11,9 +11,10 @@ import { describeReadinessBasis } from './basis.ts'
 const PRIMARY_TIMEOUT_MS = 3000
 
 /**
- * Checks whether a promotion of this secondary would succeed, by the promotion's own rules: every ten minutes, and after
- * each change of its role or of its contact with the primary. Stores the result for status, and logs it; an alarm counts
- * refusals. Does nothing during a role change. Throws nothing.
+ * Checks whether a promotion of this secondary would succeed, by the promotion's own rules: every ten minutes, and
+ * after each change of its role or of its contact with the primary. The worker stores the result of the trial for
+ * status, and logs it; an alarm counts refusals. During a role change the readiness trial does nothing. The
+ * function catches all errors.
  */
 export async function testReadinessRegularly(ports: FollowerPorts, connect: ConnectToPeer): Promise<void> {
   await tryReadiness(ports, connect).catch((error: unknown) =>

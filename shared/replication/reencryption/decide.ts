@@ -22,7 +22,7 @@ export const areOwnKeysReencrypted = ({
   keyring,
 }: Pick<KeyringTermFacts, 'record' | 'keyring'>): boolean => record.ownTerm === keyring.activeTerm
 
-/** Returns the progress if it belongs to this term and this journal. */
+/** Returns the progress of re-encryption if the progress belongs to this term and this journal. */
 export const currentReencryption = ({
   record,
   keyring,
@@ -44,7 +44,7 @@ export const listOlderTerms = ({
 }: Pick<KeyringTermFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
   terms.filter(({ sk, data }) => sk !== keyring.activeTerm && data.destroyed === undefined)
 
-/** Describes what must happen before a term can be destroyed; empty: nothing. */
+/** Describes what must happen before a term can be destroyed; empty if it can be destroyed now. */
 export function describeTermWaits(
   { data: { unusedSince } }: Item<'term'>,
   facts: KeyringTermFacts,
@@ -92,7 +92,7 @@ export const listDroppableTerms = (facts: KeyringTermFacts): Item<'term'>[] =>
       )
     : []
 
-/** Reports whether there is work for the re-encryption job and no run is doing it. */
+/** Reports whether the re-encryption job has work and no run is doing the work. */
 export const isTermWorkDue = (facts: KeyringTermFacts): boolean =>
   hasOlderTerms(facts.keyring) &&
   isTermSettled(facts) &&
@@ -102,7 +102,10 @@ export const isTermWorkDue = (facts: KeyringTermFacts): boolean =>
     listDestroyableTerms(facts).length > 0 ||
     listDroppableTerms(facts).length > 0)
 
-/** Starts the re-encryption job if there is work and no run is doing it. Called every minute. */
+/**
+ * Starts the re-encryption job if it has work and no run is doing the work. A worker calls this function every
+ * minute.
+ */
 export async function maintainReencryption(
   ports: Pick<Ports, 'store' | 'clock' | 'deployment' | 'background'>,
 ): Promise<void> {

@@ -11,20 +11,20 @@ import type { ReencryptionProgress } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 
-/** The facts that decide what happens to a cluster's terms. */
+/** The facts that decide which terms a cluster keeps, retires and destroys. */
 export interface KeyringTermFacts {
-  /** epoch milliseconds, taken before the reads */
+  /** `now`: epoch milliseconds, taken before the reads */
   now: number
   record: ClusterRecord
   keyring: Keyring
   progress?: ReencryptionProgress | undefined
-  /** empty if the keyring holds only one term */
+  /** `terms` is empty if the keyring holds only one term */
   terms: readonly Item<'term'>[]
-  /** secondaries of this cluster's epoch that are not revoked; empty if it is not the primary */
+  /** `secondaries` of this cluster's epoch that are not revoked; empty if this cluster is not the primary */
   secondaries: readonly Secondary[]
 }
 
-/** The facts with the items as they were read. */
+/** The facts about a cluster's terms, with the items as read. */
 export interface StoredKeyringTermFacts extends KeyringTermFacts {
   items: {
     record: Item<'cluster'>
@@ -36,14 +36,15 @@ export interface StoredKeyringTermFacts extends KeyringTermFacts {
 /** Reports whether a term other than the newest may have encrypted something. */
 export const hasOlderTerms = ({ termIds }: Pick<Keyring, 'termIds'>): boolean => termIds.length > 1
 
-/** Returns the epoch of a cluster's journal; empty if it has none. */
+/** Returns the epoch of a cluster's journal; empty if the cluster has no journal. */
 export const journalEpochOf = (record: ClusterRecord): string =>
   recordKeepsJournal(record) ? (record.epoch ?? '') : ''
 
 /**
- * Reads the facts: one read, and two lists if there are older terms.
- * @param all lists terms in any case, because destroyed terms are still shown
- * @returns undefined if there is nothing to decide: no cluster, a restored copy, or a role change
+ * Reads the facts about a cluster's terms: one read, and two lists if older terms exist.
+ * @param all whether to list terms in any case, because destroyed terms are still shown
+ * @returns undefined if no decision is due: there is no cluster, the tables are a restored copy, or a role change
+ * runs
  */
 export async function readKeyringTermFacts(
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
@@ -53,7 +54,8 @@ export async function readKeyringTermFacts(
   const [record, keyring, progress] = await store.read([key('cluster'), key('keyring'), key('reencryption')])
   if (!record || !keyring || record.data.operation !== undefined) return undefined
   if (record.data.mode === 'bootstrapping' || isCopyOfPrimary(record.data, deployment)) return undefined
-  // both are written in one transaction: if they do not match, the next run a minute later reads them again
+  // one transaction writes cluster record and keyring: if they do not match, the next run a minute later reads both
+  // again
   if (record.data.keyringEdition !== keyring.data.edition) return undefined
   const older = hasOlderTerms(keyring.data)
   const [terms, secondaries] = await Promise.all([
@@ -71,6 +73,6 @@ export async function readKeyringTermFacts(
   }
 }
 
-/** Reports whether this cluster re-encrypts replicated data: a primary does, and a cluster without a set. */
+/** Reports whether this cluster re-encrypts replicated data: only a primary and a cluster without a set do. */
 export const encryptsReplicatedData = ({ record }: Pick<KeyringTermFacts, 'record'>): boolean =>
   isActiveRecord(record)

@@ -10,7 +10,7 @@ import type { StoredKeyringTermFacts } from './facts.ts'
 interface ReencryptedItem {
   data: Item['data']
   changed: boolean
-  /** number of fields that no held term can decrypt */
+  /** `unreadable` is the number of fields that no held term can decrypt */
   unreadable: number
 }
 
@@ -35,9 +35,10 @@ const pathsOf = (kind: Item['kind']): string[] =>
   listEncryptedKinds(['reencrypt', 'renew']).find(one => one.kind === kind)?.paths ?? []
 
 /**
- * Re-encrypts this cluster's own keys in any role, and stores the term in the record, in one transaction. Deletes a key for
- * tokens or for a next link that cannot be decrypted any more; it is made again when needed.
- * @returns whether the commit succeeded; otherwise the next minute's run tries again
+ * Re-encrypts this cluster's own keys in any role, and stores the term in the record, in one transaction. The
+ * function deletes a key for tokens or for a next link that cannot be decrypted any more; such a key is made again
+ * when it is needed.
+ * @returns whether the commit succeeded; after a failure the next minute's run tries again
  */
 export async function reencryptOwnKeys(
   { store, cipher, log, clock }: Pick<Ports, 'store' | 'cipher' | 'log' | 'clock'>,

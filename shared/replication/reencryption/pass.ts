@@ -13,10 +13,13 @@ import { journalEpochOf, type StoredKeyringTermFacts } from './facts.ts'
 import { reencryptItem } from './own-keys.ts'
 
 const SEGMENTS = 4
-/** Items that are written together if there is a journal, and the minimum time between two such writes, milliseconds. */
+/**
+ * Number of items that one write re-encrypts if there is a journal, and the minimum time between two such writes,
+ * milliseconds.
+ */
 const ITEMS_PER_COMMIT = 20
 const REENCRYPTION_PACE_MS = 66
-/** Items between two updates of the progress. */
+/** Number of items between two updates of the re-encryption progress. */
 const AT_ONCE = 500
 /** Minimum time between two pages of the table, milliseconds. */
 const REENCRYPTION_PAGE_PAUSE_MS = 250
@@ -79,7 +82,7 @@ const readMatchingCluster = async (run: JobRun, snapshot: StoredKeyringTermFacts
   return same ? cluster : undefined
 }
 
-/** Stores the progress, unless another run has stored a newer one. */
+/** Stores the progress of re-encryption, unless another run has stored newer progress. */
 async function note(
   run: JobRun,
   snapshot: StoredKeyringTermFacts,
@@ -96,11 +99,11 @@ async function note(
 }
 
 /**
- * Reads the table `data` from where the last run stopped, and re-encrypts what older terms have encrypted. Its rate is
- * limited, so that requests are not slowed. It stores its progress, so that another run can continue. An item that has
- * changed since the read is left for the next pass.
- * @returns the progress at the end of the table; `time`: time ran out; `stopped`: keyring or role changed, or another run
- * took over
+ * Reads the table `data` from the place where the previous run stopped, and re-encrypts the fields that older terms
+ * have encrypted. The rate of a re-encryption pass is limited, so that requests stay fast. The pass stores its
+ * progress, so that another run can continue. An item that has changed since the read is left for the next pass.
+ * @returns the progress at the end of the table; `time`: time ran out; `stopped`: keyring or role changed, or
+ * another run took over
  */
 export async function runReencryptionPass(
   run: JobRun,
@@ -136,7 +139,10 @@ export async function runReencryptionPass(
   return failed('stopped')
 }
 
-/** Splits a page into parts, each with the place that follows it. An empty page is one part. */
+/**
+ * Splits a page of items into parts, each with the key at which the next part begins. An empty page of items is one
+ * part.
+ */
 function portionsOf({
   items,
   next,

@@ -25,8 +25,8 @@ import { reencryptOwnKeys } from './own-keys.ts'
 import { runReencryptionPass } from './pass.ts'
 
 /**
- * Re-encrypts everything with the newest term, and destroys terms that nothing needs any more. Each step reads the stored
- * state, so another run can continue after an interruption; a worker starts it within a minute.
+ * Re-encrypts everything with the newest term, and destroys terms that nothing needs any more. Each step reads the
+ * stored state, so another run can continue after an interruption; a worker starts that run within a minute.
  * @see docs/spec/keys.md#re-encryption
  */
 export async function runReencryptionJob(run: JobRun): Promise<JobResult> {
@@ -49,8 +49,9 @@ export async function runReencryptionJob(run: JobRun): Promise<JobResult> {
 }
 
 /**
- * Ends a pass. If nothing is left, stores in the older terms since when they are unused, and in the progress the journal's
- * position at that time. Otherwise another pass follows.
+ * Ends a re-encryption pass. If the pass found nothing to re-encrypt, stores in the older terms the time since
+ * which they are unused, and in the progress the journal's position at that time. Otherwise another re-encryption
+ * pass follows.
  */
 async function endPass(
   run: JobRun,
@@ -89,7 +90,10 @@ async function endPass(
 
 const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
 
-/** Marks terms that nothing needs any more as destroyed. Each cluster drops their keys when it applies that. */
+/**
+ * Marks terms that nothing needs any more as destroyed. Each cluster drops the keys of destroyed terms when it
+ * applies these items.
+ */
 async function destroyTerms(run: JobRun, snapshot: StoredKeyringTermFacts): Promise<void> {
   const { store, clock } = run.ports
   const terms = listDestroyableTerms(snapshot)

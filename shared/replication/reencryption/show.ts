@@ -8,7 +8,7 @@ import {
 } from './decide.ts'
 import { hasOlderTerms, type KeyringTermFacts } from './facts.ts'
 
-/** Returns what an operator sees of re-encryption and older terms. */
+/** Returns the state of re-encryption and of older terms for operators. */
 export function showOlderTerms(facts: KeyringTermFacts): object {
   const destroyed = facts.terms.filter(({ data }) => data.destroyed !== undefined)
   return {

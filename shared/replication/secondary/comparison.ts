@@ -22,9 +22,10 @@ import { syncDifferingItems } from './resync.ts'
 const TREE_LOOK_PAUSE_MS = 10_000
 
 /**
- * Takes one step of the comparison with the primary after a full sync, page by page, while streaming continues. It begins
- * after the hashes of this cluster's tree are computed. A sync fetches the items that differ, and they are compared again.
- * @returns `waiting`: there is nothing to compare, or not yet
+ * Takes one step of the comparison with the primary after a full sync, page by page, while streaming continues. The
+ * comparison begins after the hashes of this cluster's tree are computed. A sync fetches the items that differ, and
+ * the next comparison compares these items again.
+ * @returns `waiting`: there is nothing to compare, or the comparison cannot begin yet
  * @see docs/spec/following.md#syncs
  */
 export async function takeComparisonStep(follower: Follower): Promise<FollowerProgress> {
@@ -58,7 +59,7 @@ export async function takeComparisonStep(follower: Follower): Promise<FollowerPr
   return 'waiting'
 }
 
-/** Reads from the segments of the last sync whether its items must still be compared. */
+/** Reads from the segments of the last sync whether a comparison of the sync's items is still due. */
 async function findComparison(own: FollowingPorts, treeId: string): Promise<ComparisonState> {
   const segments = await readSyncSegments(own)
   return segments.every(
@@ -68,7 +69,10 @@ async function findComparison(own: FollowingPorts, treeId: string): Promise<Comp
     : { kind: 'none' }
 }
 
-/** Finds the pages whose hashes differ from the primary's. Waits until this cluster's hashes are computed after the sync. */
+/**
+ * Finds the pages whose hashes differ from the primary's. The function waits until this cluster's hashes are
+ * computed after the sync.
+ */
 async function beginComparison(
   { journal, clock }: FollowingPorts,
   treeId: string,
@@ -91,8 +95,8 @@ async function beginComparison(
 
 /**
  * Compares the next page, or checks some suspects.
- * @returns `done`: nothing is left; `waiting`: entries that the primary had written by the last look are not applied here
- * yet
+ * @returns `done`: the comparison is complete; `waiting`: this cluster has not applied all entries that the primary
+ * had written by the last look
  */
 async function compareNextPart(
   ports: ComparisonPorts,

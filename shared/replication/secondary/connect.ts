@@ -8,16 +8,16 @@ import type { CreateLinkCarrier } from '../../wire/carry.ts'
 export interface LinkPeer {
   /** UUID of the DR set */
   set: string
-  /** the name for which this cluster's activation token was made */
+  /** `id` is the name for which this cluster's activation token was made */
   id: string
   pair: LinkKeyPairs
-  /** raw Ed25519 key, base64; answers must be signed by it */
+  /** `otherKey` is a raw Ed25519 key, base64; answers must be signed by this key */
   otherKey: string
-  /** in the order in which they are tried */
+  /** `addresses` are in the order in which they are tried */
   addresses: readonly string[]
   /** certificates of the authorities for the other cluster's certificate, PEM */
   ca?: string | undefined
-  /** epoch milliseconds: deadline of all calls to it */
+  /** `until`: epoch milliseconds, deadline of all calls to the other cluster */
   until?: number | undefined
 }
 

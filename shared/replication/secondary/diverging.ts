@@ -8,16 +8,19 @@ import { CONFLICT_RESULT, failed, ok, type Result } from '../../values/result.ts
 import { sha256 } from '../../values/secret.ts'
 import type { Follower } from './follower.ts'
 
-/** Number of syncs of a key after which it is given up. */
+/** Number of syncs after which a diverging key is given up. */
 const ROUNDS = 3
 /** Milliseconds after which a sync of a key no longer counts. */
 const ROUND_FORGOTTEN_MS = 3_600_000
-/** Maximum number of remembered keys. A secondary with more stops. */
+/**
+ * Maximum number of diverging keys that a secondary remembers. A secondary with more diverging keys stops
+ * following.
+ */
 const MOST = 200
 
 /**
- * Reports whether a key is given up: no sync fetches it any more, and the applier writes what journal entries say without
- * comparing.
+ * Reports whether a key is given up: no sync fetches the key any more, and the applier writes its journal entries
+ * without comparing.
  * @see docs/spec/following.md#what-does-not-stay-in-line
  */
 export const isDivergingKeyGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => rounds > ROUNDS
@@ -43,33 +46,33 @@ export async function readGivenUpKeys(
 export const shortKeyName = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
   `${kind} ${sha256(itemPlaceText({ pk, sk })).toString('hex').slice(0, 12)}`
 
-/** Names the first ten keys in a text that status shows. The log has their full names. */
+/** Names the first ten diverging keys in a text that status shows. The log has the full names of the diverging keys. */
 export const shortKeyNames = (keys: readonly Parameters<typeof shortKeyName>[0][]): string =>
   keys.slice(0, 10).map(shortKeyName).join(', ')
 
-/** Names the first items for a log line. */
+/** Names the first diverging items for a log line. */
 export const formatItemNames = (
   items: readonly Pick<DivergingKey, 'kind' | 'pk' | 'sk'>[],
   most = 10,
 ): string[] => items.slice(0, most).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
 
-/** Returns the keys as places, except those of kinds that this version does not know. */
+/** Returns the diverging keys as places, except keys of kinds that this version does not know. */
 export const toItemPlaces = (keys: readonly DivergingKey[]): ItemPlace[] =>
   keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(itemKinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
 
 interface Round {
-  /** the keys to store */
+  /** `keys` are the diverging keys to store */
   readonly keys: DivergingKey[]
   /** keys that are given up in this round */
   readonly newlyGivenUp: readonly DivergingKey[]
   /** keys that a sync may still correct */
   readonly remaining: readonly ItemPlace[]
-  /** whether the secondary must stop, because it differs in too many keys */
+  /** `tooMany`: whether the secondary must stop, because it differs from the primary in too many keys */
   readonly tooMany: boolean
 }
 
 /**
- * Decides what happens to keys that differ from the primary's.
+ * Decides whether a sync fetches diverging keys again or gives them up.
  * @param now epoch milliseconds
  */
 export function judgeRepairRound(
@@ -86,7 +89,7 @@ export function judgeRepairRound(
   const first = wrong
     .filter(one => !old.has(itemPlaceText(one)))
     .map(({ kind, pk, sk }): DivergingKey => ({ kind, pk, sk, rounds: 1, at: now }))
-  // given-up keys first, then those with most rounds
+  // given-up keys come first, then the keys with most rounds
   const keys = [...again, ...first].sort((a, b) => b.rounds - a.rounds).slice(0, MOST)
   const lost = new Set(keys.filter(isDivergingKeyGivenUp).map(itemPlaceText))
   const remaining = wrong.filter(one => !lost.has(itemPlaceText(one)))
@@ -102,8 +105,8 @@ export function judgeRepairRound(
 const NAMED = 20
 
 /**
- * Counts a round for the keys that differ from the primary's. Keys that still differ after three syncs are given up: the
- * log and the audit log name them, and no sync fetches them any more.
+ * Counts a round for the keys that differ from the primary's. Keys that still differ after three syncs are given
+ * up: the log and the audit log name these keys, and no sync fetches them any more.
  * @returns the keys for another sync; `conflict`: another run counts at the same time
  */
 export async function countRepairRound(

@@ -28,7 +28,7 @@ import { applyStagedEntries, type StagedEntriesOutcome, stopStagingEntries } fro
 
 /** Maximum size of the journal entries in one answer, bytes. */
 const BYTES = 3 * 2 ** 20
-/** If an answer has at least this many journal entries, there are probably more. */
+/** If an answer has at least this many journal entries, the primary probably has more. */
 const BEHIND = 200
 
 /** Takes one step of following the primary. Steps may run concurrently, and may be interrupted at any point. */
@@ -91,7 +91,7 @@ async function fetchNext(follower: Follower, head: JournalHead): Promise<Followe
     return 'worked'
   }
   if (answer.kind === 'diverged') {
-    // the source's lineage has changed since its last heartbeat answer: send another heartbeat
+    // the source's lineage has changed since its last heartbeat answer, so another heartbeat is due
     delete session.source
     return 'waiting'
   }
@@ -107,7 +107,7 @@ async function fetchNext(follower: Follower, head: JournalHead): Promise<Followe
   if (entries.length >= BEHIND) streaming.prefetched = prefetch(follower, link, staged)
   const applied = await applyStagedEntries(own, treeId, staged, entries)
   const progress = await afterApplying(follower, staged, applied)
-  // after an entry that contains only the time there are no further ones
+  // an entry that contains only the time is the primary's last entry
   return applied === 'done' && !hasChanges && entries.length === 1 ? 'waiting' : progress
 }
 
@@ -115,8 +115,8 @@ const requestEntries = (link: SourceLink, { lineage, last }: JournalHead): Promi
   link.entries({ lineage, after: last, maxBytes: BYTES })
 
 /**
- * Requests the next journal entries and stores them while the current entries are applied. Stored entries do not
- * count until the head includes them. If this fails, the run requests the entries again.
+ * Requests the next journal entries and stores them while the current entries are applied. Prefetched entries do
+ * not count until the head includes them. If the prefetch fails, the run requests the entries again.
  */
 function prefetch({ own, session }: Follower, link: SourceLink, head: JournalHead): PrefetchedEntries {
   const arrive = async () => {
@@ -127,8 +127,8 @@ function prefetch({ own, session }: Follower, link: SourceLink, head: JournalHea
 }
 
 /**
- * Stores journal entries before the head includes them. This is safe because their writer writes each once. Skips entries
- * of a term that this cluster does not hold yet.
+ * Stores journal entries before the head includes them. Storing early is safe because the writer of an entry writes
+ * it once. The prefetch skips entries of a term that this cluster does not hold yet.
  */
 async function storeEarly(
   journal: Journal,
@@ -142,7 +142,7 @@ async function storeEarly(
   return (await journal.putEntries(entries)) === 'done'
 }
 
-/** Returns the prefetched entries once; undefined if there are none, or the head has moved since. */
+/** Returns the prefetched entries once; undefined if nothing was prefetched, or the head has moved since. */
 export async function takePrefetchedEntries(
   streaming: StreamState,
   { last, incarnation }: Pick<JournalHead, 'last' | 'incarnation'>,
@@ -167,7 +167,10 @@ async function afterApplying(
   return 'worked'
 }
 
-/** Logs items that are not as the primary's journal entries expect, and begins a sync of them. */
+/**
+ * Logs the items that differ from the state that the primary's journal entries expect, and begins a sync of these
+ * items.
+ */
 async function repair(
   follower: Follower,
   { applied }: JournalHead,
@@ -179,13 +182,14 @@ async function repair(
   const head = await own.journal.head()
   if (session.roleChangePending) return 'waiting'
   if (head && isLinkReplaced(follower, head)) return 'replaced'
-  // staging may have stopped meanwhile; while `applied` is unchanged, the sync replays what was applied partly
+  // another run may have stopped staging meanwhile; while `applied` is unchanged, the sync replays partly applied
+  // entries
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
     return 'worked'
   const begun = await syncDifferingItems(follower, head, wrong, {
     fault: 'more items differ from the primary’s than this cluster remembers',
   })
-  // given-up items: journal entries overwrite them from now on
+  // these items are given up: journal entries overwrite them from now on
   return begun ?? 'worked'
 }
 
@@ -193,16 +197,16 @@ async function repair(
 export type KnownPrimaryJournal = Pick<PrimaryState, 'epoch' | 'lineage' | 'from'>
 
 /**
- * The next step of a secondary.
- * `applyStaged`: apply the staged entries. `fetchNext`: fetch and stage the next journal entries. `stopStaging`: stage
- * nothing more, because a sync must begin. `closeOwnEpoch`: close the own journal at its exact end. `resume`: begin to
- * apply, because the journals fit. `wait`: until the source answers, or the role changes.
+ * The next step of a secondary. `applyStaged`: the secondary applies the staged entries. `fetchNext`: fetch and
+ * stage the next journal entries. `stopStaging`: stage nothing more, because a sync must begin. `closeOwnEpoch`:
+ * the secondary closes its own journal at its exact end. `resume`: begin to apply, because the journals fit.
+ * `wait`: until the source answers, or the role changes.
  */
 type Step =
   | { readonly do: 'applyStaged' | 'fetchNext' | 'stopStaging' | 'closeOwnEpoch' | 'resume' | 'wait' }
   | SyncFollowUp
 
-/** Decides the next step. */
+/** Decides the next step of a secondary. */
 export function nextFollowStep(
   head: JournalHead,
   source: KnownPrimaryJournal | undefined,
@@ -218,14 +222,18 @@ export function nextFollowStep(
   return mode === 'applying' ? { do: 'stopStaging' } : sync
 }
 
-/** Returns the sync that is needed before this cluster can apply the source's journal; undefined if none is. */
+/**
+ * Returns the sync that this cluster needs before it can apply the source's journal; undefined if no sync is
+ * needed.
+ */
 function neededSync(head: JournalHead, source: KnownPrimaryJournal): SyncFollowUp | undefined {
   const { forkPoint, diverged } = compareLineages(source, head)
   // items of an unfinished sync are consistent only with the rest of the same source's journal
   const unfinished =
     head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)
   const nothingCommon = forkPoint < 0 || forkPoint < source.from
-  // a rewind needs this cluster's journal entries after the fork point, because they name the items to fetch
+  // a rewind needs this cluster's journal entries after the fork point, because these entries name the items to
+  // fetch
   const notDense = diverged && forkPoint < head.retainedFrom
   const all = nothingCommon || notDense || (unfinished && head.unfinishedSync === 'all')
   if (!all && !diverged && !unfinished) return undefined
@@ -241,8 +249,8 @@ class WrongEntries extends Error {
 }
 
 /**
- * Returns the journal entries of an answer that may be staged: they begin at the next position, have no gaps, and each is
- * of the epoch in the source's lineage, which continues this cluster's.
+ * Returns the journal entries of an answer that may be staged: the entries begin at the next position, have no
+ * gaps, and each is of the epoch in the source's lineage, which continues this cluster's.
  * @throws WrongEntries
  */
 export function selectNextEntries(
@@ -262,8 +270,9 @@ export function selectNextEntries(
 }
 
 /**
- * Stores journal entries, then moves the head to include them. From then on they will be applied even if the source is
- * lost. None is applied before.
+ * Stores journal entries, then moves the head so that it includes these entries. Once the head includes the
+ * entries, this cluster applies them even if the source is lost. The applier reads no entry that the head does not
+ * include.
  * @param received `stored`: this run has stored these journal entries already
  * @throws WrongEntries if another journal entry is stored at a position
  */
@@ -291,8 +300,8 @@ interface CarefulRun {
 }
 
 /**
- * Takes one step of following for an operation that waits for a result. Sends a heartbeat first if needed, treats a fault
- * of the link as waiting, and pauses if there was nothing to do.
+ * Takes one step of following for an operation that waits for a result. The step first sends a heartbeat if one is
+ * due, treats a fault of the link as waiting, and pauses if it found no work.
  * @param run `pause`: milliseconds; `warning`: log text of a fault; `failureOf`: returns the error that ends the operation
  * after a permanent fault, undefined for any other fault
  */

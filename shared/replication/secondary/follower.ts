@@ -23,67 +23,79 @@ import type { FollowingPorts } from '../apply/window.ts'
 import type { SourceSample } from '../sync/compare.ts'
 import type { ConnectToPeer } from './connect.ts'
 
-/** Journal entries that are requested in advance: those after position `seq` of a head with this incarnation. */
+/** Journal entries that are requested in advance: the entries after position `seq` of a head with this incarnation. */
 export interface PrefetchedEntries {
   readonly seq: number
   readonly incarnation: number
-  /** undefined: the request failed. `stored`: the entries are in the table, and the head does not include them yet */
+  /**
+   * undefined: the request for journal entries failed. `stored`: the entries are in the table, and the head does
+   * not include them yet
+   */
   readonly arrival: Promise<{ readonly answer: EntriesAnswer; readonly stored: boolean } | undefined>
 }
 
 /**
- * The comparison with the primary after a full sync.
- * `none`: nothing to compare. `due`: waits for the hashes of this cluster's tree. `comparing`: compares page by page.
+ * The comparison with the primary after a full sync. `none`: the secondary has nothing to compare. `due`: the
+ * comparison waits for the hashes of this cluster's tree. `comparing`: the secondary compares page by page.
  */
 export type ComparisonState =
   | { readonly kind: 'none' }
-  /** `notBefore`: when to look for the hashes again, epoch milliseconds */
+  /** `notBefore`: time of the next look at the hashes, epoch milliseconds */
   | { readonly kind: 'due'; readonly notBefore: number }
   | {
       readonly kind: 'comparing'
-      /** pages whose hashes differ, and whose buckets are not compared yet */
+      /** `pages` have different hashes, and their buckets are not compared yet */
       readonly pages: TreePagePlace[]
-      /** keys in compared pages that seem to differ, including keys that the primary has just written */
+      /** `suspects` are keys in compared pages that seem to differ, including keys that the primary has just written */
       readonly suspects: ItemPlace[]
-      /** some of the suspects as the primary had them */
+      /** `sample` has some of the suspects as the primary had them */
       sample?: SourceSample
-      /** suspects that still differed after this cluster had applied the primary's entries */
+      /** `found`: suspects that still differed after this cluster had applied the primary's entries */
       readonly found: ItemPlace[]
     }
 
-/** The dependencies of a secondary, which stay the same while it follows by one link. */
+/** The dependencies of a secondary. They stay the same while the secondary follows by one link. */
 interface FollowerSettings {
   readonly own: FollowingPorts & Pick<Ports, 'store' | 'log' | 'audit'>
-  /** returns the cluster record, fresh enough to commit with; undefined if this cluster is no longer a secondary */
+  /**
+   * `cluster` returns the cluster record, fresh enough to commit with; undefined if this cluster is no longer a
+   * secondary
+   */
   readonly cluster: () => Promise<ClusterRead | undefined>
-  /** absent: this cluster has no primary */
+  /** `link` is absent if this cluster has no primary */
   readonly link: SourceLink | undefined
-  /** name of the link; if the head has another one, this link was replaced */
+  /** `linkName` is the name of the link; if the head names another link, this link was replaced */
   readonly linkName: string
-  /** addresses of this cluster for the link and for clients; absent: unknown */
+  /** `address` has the addresses of this cluster for the link and for clients; absent: unknown */
   readonly address?: string
   readonly apiAddress?: string
   /** id of this cluster's tree */
   readonly treeId: string
   readonly hasTime: () => boolean
-  /** fetches the terms that items need, before they are stored; returns the terms held afterwards */
+  /** `holdTerms` fetches the terms that items need, before these items are stored; returns the terms held afterwards */
   readonly holdTerms: (needs: TermNeeds) => Promise<TermNeeds>
-  /** merges a keyring that the primary sent into this cluster's */
+  /** `takeKeyring` merges a keyring that the primary sent into this cluster's */
   readonly takeKeyring: (sealed: string) => Promise<void>
 }
 
 /** The primary as of its last heartbeat answer. */
 export interface PrimaryState extends HeartbeatAnswer {
-  /** epoch that this cluster had written last when it sent the heartbeat; empty: it had since applied another cluster's */
+  /**
+   * `ownEpoch` is the epoch that this cluster had written last when it sent the heartbeat; empty: it had since
+   * applied another cluster's entries
+   */
   readonly ownEpoch: string
-  /** the primary keeps journal entries after this position; 0: it has not refused any */
+  /** `from`: the primary keeps journal entries after this position; 0: the primary has not refused any position */
   from: number
 }
 
 /** State of the stream of journal entries. */
 export interface StreamState {
   prefetched?: PrefetchedEntries
-  /** position of the last staged journal entry, and the time at which the primary wrote it, epoch milliseconds */
+  /**
+   * `lastStaged`: position of the last staged journal entry, and the time at which the primary wrote the entry,
+   * epoch milliseconds
+   */
   lastStaged?: { readonly seq: number; readonly at: number }
   /** when a journal entry with changes was last staged, epoch milliseconds */
   lastChangeAt?: number
@@ -91,18 +103,21 @@ export interface StreamState {
 
 /** The state of a secondary that follows by one link, in one run. */
 export interface FollowerSession {
-  /** key terms held after the last fetch; absent: none were fetched in this run */
+  /** `held`: key terms held after the last fetch; absent: this run has fetched no terms */
   held?: TermNeeds
-  /** absent: send a heartbeat first, because the primary has not answered, or its answer is outdated */
+  /** `source` is absent if the primary has not answered, or its answer is outdated: the run sends a heartbeat first */
   source?: PrimaryState
-  /** shown by status */
+  /** `link` is the state that status shows */
   readonly reported: Reported
-  /** during a role change staged entries are applied, but no sync begins; absent: not read yet */
+  /** `roleChangePending`: during a role change staged entries are applied, but no sync begins; absent: not read yet */
   roleChangePending?: boolean
-  /** whether the own closed epoch has its exact end: no position below it is open */
+  /**
+   * `ownEpochClosed`: whether the own closed epoch has its exact end, so that every position of the epoch is
+   * decided
+   */
   ownEpochClosed: boolean
   readonly streaming: StreamState
-  /** absent: the segments of the last sync are not read yet */
+  /** `comparison` is absent until the segments of the last sync are read */
   comparison?: ComparisonState
 }
 
@@ -111,7 +126,10 @@ export interface Follower extends FollowerSettings {
   readonly session: FollowerSession
 }
 
-/** Begins a session. @param before what the previous run reported; the first heartbeat repeats it */
+/**
+ * Begins a session with the primary. @param before report of the previous run; the first heartbeat repeats this
+ * report
+ */
 export const createFollowerSession = (before?: Pick<PullerState, 'state' | 'synced'>): FollowerSession => ({
   ownEpochClosed: false,
   streaming: {},
@@ -124,19 +142,23 @@ interface Reported extends Pick<PullerState, 'state' | 'fault'> {
 }
 
 /**
- * `worked`: continue at once. `waiting`: there is nothing to do yet. `stopped`: continuing is useless. `replaced`: another link has replaced this link.
+ * `worked`: the next step follows at once. `waiting`: the secondary has nothing to do yet. `stopped`: further steps
+ * are useless. `replaced`: another link has replaced this link.
  */
 export type FollowerProgress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 
-/** Reports whether another link has replaced this one. Then the head rejects every write of this run. */
+/**
+ * Reports whether another link has replaced this link. After the replacement the head rejects every write of this
+ * run.
+ */
 export const isLinkReplaced = (
   { link, linkName }: Pick<Follower, 'link' | 'linkName'>,
   head: Pick<JournalHead, 'link'>,
 ): boolean => link !== undefined && head.link !== linkName
 
 /**
- * Reports whether this cluster was a primary itself since the source answered. A sync that begins with such an old answer
- * would replace the journal while the successor may still fetch its rest.
+ * Reports whether this cluster was a primary itself after the source's answer. A sync that begins with such an old
+ * answer would replace the journal while the successor may still fetch the journal's rest.
  */
 export const isHeartbeatOutdated = (
   { ownEpoch }: Pick<PrimaryState, 'ownEpoch'>,
@@ -151,9 +173,9 @@ export function stopFollower(reported: Reported, fault: string): FollowerProgres
 }
 
 /**
- * Fetches the key terms that the next items need, and the term that the source currently encrypts with. Must run before
- * those items are stored.
- * @throws Error if the source does not send them
+ * Fetches the key terms that the next items need, and the term that the source currently encrypts with. The caller
+ * must fetch the terms before it stores items of these terms.
+ * @throws Error if the source does not send the terms
  */
 export async function fetchNeededTerms(
   { session, holdTerms }: Follower,
@@ -168,14 +190,15 @@ export async function fetchNeededTerms(
 const isUnavailable = (error: unknown): boolean =>
   error instanceof LinkRefused && error.code === 'unavailable'
 
-/** Sends this cluster's position to the source, and keeps the position in the answer. */
+/** Sends this cluster's position to the source, and keeps the position in the source's answer. */
 export async function sendHeartbeat(follower: Follower): Promise<HeartbeatAnswer> {
   const { own, link, session, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
-  // a cluster that has opened an epoch meanwhile does not report its number, because it has not given that epoch up
+  // a cluster that has opened an epoch meanwhile does not report the epoch's number, because it has not given that
+  // epoch up
   const maxEpoch = head && head.mode !== 'writing' ? head.maxEpoch : 0
   const heartbeat = () =>
     link.heartbeat({ position, state: session.reported.state, address, apiAddress, ownTerm, maxEpoch })
@@ -194,9 +217,9 @@ export type FollowerPorts = Pick<
 
 /**
  * Makes a follower of the primary in the cluster record; undefined if this cluster is not a secondary.
- * @param hasTime reports whether there is time for another page of a sync
- * @param reported what the previous run reported
- * @param until epoch milliseconds: deadline of all calls to the primary; absent: each call has its own
+ * @param hasTime reports whether another page of a sync fits into the remaining time
+ * @param reported report of the previous run
+ * @param until epoch milliseconds: deadline of all calls to the primary; absent: each call has its own timeout
  */
 export async function createFollower(
   ports: FollowerPorts,
@@ -234,7 +257,7 @@ export async function createFollower(
   }
 }
 
-/** Returns a function that returns the cluster record, and reads it again before it is too old to commit with. */
+/** Returns a function that returns the cluster record, and reads the record again before it is too old for a commit. */
 function secondaryRecordReader({ store, clock, cipher }: FollowerPorts) {
   let read: ClusterRead | undefined
   return async (): Promise<ClusterRead | undefined> => {
@@ -265,7 +288,7 @@ async function connectPrimary({ record }: ClusterRead, { cipher }: FollowerPorts
 
 type KeyringPorts = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
-/** Returns the terms that a keyring holds. Destroyed terms count as held. */
+/** Returns the terms that a keyring holds. Destroyed terms of the keyring count as held. */
 export const heldTermsOf = ({
   highestTerm,
   activeTerm,
@@ -278,10 +301,10 @@ export const heldTermsOf = ({
 })
 
 /**
- * Fetches the primary's keyring and merges it into this cluster's, if this cluster does not hold the needed terms. The
- * keyring is stored before anything that these terms encrypted.
- * @returns the terms that are held afterwards
- * @throws Error if the primary does not send them
+ * Fetches the primary's keyring and merges it into this cluster's, if this cluster does not hold the needed terms.
+ * The cluster stores the keyring before anything that these terms encrypted.
+ * @returns the terms that this cluster holds afterwards
+ * @throws Error if the primary does not send the terms
  */
 async function fetchMissingTerm(
   ports: KeyringPorts,
@@ -292,19 +315,19 @@ async function fetchMissingTerm(
   const [own] = await ports.store.read([key('keyring')])
   if (!own) throw new Error('there is no keyring')
   const held = heldTermsOf(own.data)
-  // a number that is not higher belongs to a term that this cluster holds, or that comes with the next items
+  // a term number that is not higher belongs to a term that this cluster holds, or that comes with the next items
   if (hasNeededTerms(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
   const united = heldTermsOf(await mergeSealedKeyring(ports, cluster, sealed))
-  // a rotation since the primary's last answer may have added another newest term
+  // a rotation since the primary's last answer may have added a newer term
   if (!hasNeededTerms(united, { ...needs, active: undefined }))
     throw new Error('the primary does not give a term that it writes by')
   return united
 }
 
 /**
- * Merges the primary's keyring into this cluster's, unless the link has been replaced.
- * @param sealed as the primary sent it
+ * Merges the primary's keyring into this cluster's keyring, unless the link has been replaced.
+ * @param sealed the keyring as the primary sent it
  * @returns the stored keyring
  */
 async function mergeSealedKeyring(
@@ -326,7 +349,7 @@ async function mergeSealedKeyring(
   // another link has stored another primary's keyring meanwhile
   if (record.data.link?.ownKey !== link.ownKey) return own.data
   const { keyring } = await ports.keyFactory.unite(received, own.data, ports.clock.now())
-  // another run may have stored a keyring at this moment, so it is read again
+  // another run may have stored a keyring at this moment, so this run reads the keyring again
   await ports.store.commit(replaceFollowerKeyring(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])
   return now?.data ?? own.data

@@ -25,21 +25,22 @@ import {
 import { toUnansweredCall } from './silence.ts'
 
 /**
- * Milliseconds between two checks whether the previous run has ended. Once a minute there is a gap of this length without a
- * run.
+ * Milliseconds between two checks whether the previous run has ended. Once a minute no run follows the primary for
+ * this long.
  */
 const STANDBY_MS = 500
 
-/** When a run pulls. */
+/** The time limits of a run that follows the primary. */
 interface PullTimes {
   /** epoch milliseconds at which the run ends */
   readonly deadline: number
   /**
-   * Waits for the lease instead of ending at once if another run holds it. Only the run of every minute waits. Otherwise a
-   * run that a notice started between two of these would end before the next one, and heartbeats would stop until then.
+   * The run waits for the lease, instead of ending at once, if another run holds the lease. Only the run of every
+   * minute waits for the lease. If the run of every minute did not wait, a run that a notice started could end
+   * between two of them, and heartbeats would stop until the next one.
    */
   readonly waitsForLease?: boolean
-  /** is called after each heartbeat, so that only one run at a time calls the primary */
+  /** `afterHeartbeat` is called after each heartbeat, so that only one run at a time calls the primary */
   readonly afterHeartbeat?: (() => Promise<void>) | undefined
 }
 
@@ -89,7 +90,10 @@ export async function pullFromPrimary(
   if (await takeNotice(ports, pulling.attention)) await tryFollowStep(pulling.follower)
 }
 
-/** Waits until no other run holds the lease, and returns it; undefined if one still holds it at `end`. */
+/**
+ * Waits until no other run holds the lease, and returns the lease; undefined if another run still holds it at
+ * `end`.
+ */
 async function awaitLease({ store, clock }: FollowerPorts, end: number) {
   const free = await pollWhilePending(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
@@ -101,10 +105,10 @@ async function awaitLease({ store, clock }: FollowerPorts, end: number) {
 
 interface Pulling {
   readonly ports: FollowerPorts
-  /** follows by the link that was read last */
+  /** `follower` follows by the link in the cluster record that this run read last */
   follower: Follower
   readonly holder: string
-  /** epoch milliseconds of the first answer in this run */
+  /** `since`: epoch milliseconds of the primary's first answer in this run */
   since: number
   readonly attention: Attention
 }
@@ -119,7 +123,7 @@ async function relink(pulling: Pulling, connect: ConnectToPeer): Promise<boolean
   return true
 }
 
-/** Takes one step. After a fault of the link, the run sends a heartbeat before anything else. */
+/** Takes one step of following. After a fault of the link, the run sends a heartbeat before any other call. */
 async function tryFollowStep(follower: Follower): Promise<FollowerProgress> {
   try {
     return await takeFollowStep(follower)
@@ -165,8 +169,8 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
 }
 
 /**
- * Returns the time at which the newest entry that has arrived here was written. Entries that the primary has written since
- * may still be on their way.
+ * Returns the time at which the newest entry that has arrived here was written. Entries that the primary has
+ * written since may still be in transit.
  */
 const canaryOf = (
   { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
@@ -197,8 +201,9 @@ async function rememberAddresses(
 }
 
 /**
- * Stores the addresses of the other clusters of the set, because a cluster that becomes primary calls all of them.
- * @param before the member item as it was just read; after a conflict the next heartbeat brings the addresses again
+ * Stores the addresses of the other clusters of the set, because a cluster that becomes primary calls all of these
+ * addresses.
+ * @param before the member item as just read; after a conflict the next heartbeat brings the addresses again
  */
 async function rememberMembers(
   { store }: FollowerPorts,
@@ -214,7 +219,7 @@ async function rememberMembers(
 
 const MOST_ADDRESSES = 8
 
-/** Renews the lease, and stores the state for status in it. @returns undefined if another run has taken over */
+/** Renews the lease, and stores the state for status in the lease. @returns undefined if another run has taken over */
 async function renewLease(
   { ports, follower, holder }: Pulling,
   lease: Item<'puller'> | undefined,
@@ -230,11 +235,11 @@ async function renewLease(
   return item?.data.runId === holder ? { item } : undefined
 }
 
-/** Milliseconds between two requests for entries: the least while entries arrive, the most after a long rest. */
+/** Milliseconds between two requests for entries: the minimum while entries arrive, the maximum after a long rest. */
 const REST_PAUSE_MS = { least: 500, most: 10_000 }
 /**
- * Milliseconds between two reads of the notice by a resting run: `soon`, or `later` if nothing has come for `AFTER_MS`. Reading
- * this cluster's own table costs far less than calling the primary.
+ * Milliseconds between two reads of the notice by a resting run: `soon`, or `later` if no entry has come for
+ * `AFTER_MS`. Reading this cluster's own table costs far less than calling the primary.
  */
 const LISTEN_MS = { soon: 250, later: 1500, AFTER_MS: 60_000 }
 /** Milliseconds that a run waits if its primary does not answer. */
@@ -246,13 +251,13 @@ interface Attention {
   since: number
 }
 
-/** Begins with the stored notice, and fetches what it announces. */
+/** Reads the stored notice at the beginning, and fetches the entries that the notice announces. */
 const beginAttention = (notice: Item<'notice'> | undefined): Attention => ({
   notice,
   since: notice?.data.at ?? 0,
 })
 
-/** Reads the notice. @returns whether this run has not seen it yet */
+/** Reads the notice. @returns whether the notice is new to this run */
 async function takeNotice({ store }: Pick<Ports, 'store'>, attention: Attention): Promise<boolean> {
   const [notice] = await store.read([key('notice')])
   if (!notice || notice.rev === attention.notice?.rev) return false
@@ -262,8 +267,8 @@ async function takeNotice({ store }: Pick<Ports, 'store'>, attention: Attention)
 }
 
 /**
- * Returns how long a run waits before it calls the primary again. The pause grows while nothing arrives. It stays short
- * during a role change, a comparison, and every state except streaming.
+ * Returns how long a run waits before it calls the primary again. The pause between two calls grows while no
+ * entries arrive. The pause stays short during a role change, a comparison, and every state except streaming.
  */
 export function nextPullPauseMs(
   { session }: Pick<Follower, 'session'>,
@@ -283,8 +288,8 @@ const noticePollMs = ({ lastChangeAt = 0 }: StreamState, { since }: Attention, n
   now - Math.max(lastChangeAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later
 
 /**
- * Waits until the primary should be called again: for a pause, or until a notice. @param end epoch milliseconds: no longer
- * than that
+ * Waits until the next call of the primary is due: for a pause, or until a notice. @param end epoch milliseconds:
+ * the latest end of the wait
  */
 export async function restUntilNextCall(
   ports: Pick<Ports, 'store' | 'clock'>,
@@ -312,7 +317,7 @@ async function restartLink(
   const [[found], read] = await Promise.all([own.store.read([key('diverging')]), cluster()])
   if (!read) return
   const places = toItemPlaces(divergingKeysOf(found, { treeId, link: linkName }))
-  // a sync that is running or due has the same effect
+  // a sync that is running or due has the same effect as a restart
   if (places.length > 0) await requestSync(own, read, places)
   const forgotten = found ? [removeItemIfUnchanged(found)] : []
   await own.store.commit([removeItemIfUnchanged(recovery), ...forgotten], read)

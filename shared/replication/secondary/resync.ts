@@ -31,22 +31,23 @@ import {
 } from './follower.ts'
 
 /**
- * A sync: of all items, or of those that an unfinished sync and this cluster's journal entries after the fork point have
- * touched.
+ * A sync: of all items, or of the items that an unfinished sync and this cluster's journal entries after the fork
+ * point have touched.
  */
 export interface SyncFollowUp {
   readonly do: 'sync'
   readonly what: 'all' | 'touched'
-  /** last position that both journals have in common; -1: none */
+  /** `forkPoint` is the last position that both journals have in common; -1: no common position */
   readonly forkPoint: number
   /** whether this cluster's journal continues after the fork point */
   readonly diverged: boolean
 }
 
 /**
- * Continues the running sync, or begins one.
+ * Continues the running sync, or begins a new sync.
  * @param wrong items that are known to differ from the primary's
- * @param compare whether the secondary compares itself with the primary afterwards; after a full sync it always does
+ * @param compare whether the secondary compares itself with the primary after the sync; after a full sync the
+ * secondary always does
  */
 export async function continueOrBeginSync(
   follower: Follower,
@@ -92,9 +93,9 @@ export async function continueOrBeginSync(
 }
 
 /**
- * Counts a round for items that differ from the primary's, and begins a sync of those that are not given up.
+ * Counts a round for items that differ from the primary's, and begins a sync of the items that are not given up.
  * @param how `fault`: text for status if there are too many; `compare`: as for `continueOrBeginSync`
- * @returns undefined if all of them are given up
+ * @returns undefined if all differing items are given up
  */
 export async function syncDifferingItems(
   follower: Follower,
@@ -114,8 +115,8 @@ export async function syncDifferingItems(
 }
 
 /**
- * Stores that the first sync has built the tree, for status. Must run before the sync ends, because after a crash in
- * between no later run would store it.
+ * Stores for status that the first sync has built the tree. This note must be stored before the sync ends, because
+ * after a crash in between no later run would store it.
  */
 async function noteFirstSync(
   { clock, store }: Pick<Follower['own'], 'clock' | 'store'>,
@@ -135,13 +136,13 @@ async function noteFirstSync(
   if (cluster) await store.commit([putItem(key('tree-reindex'), reindex)], cluster)
 }
 
-/** Reads the keys that an unfinished sync may have changed; none for a full sync. */
+/** Reads the keys that an unfinished sync may have changed; returns no keys for a full sync. */
 const readTouched = async (store: Ports['store'], { unfinishedSync }: JournalHead): Promise<ItemPlace[]> =>
   unfinishedSync === null || unfinishedSync === 'all' ? [] : readReportedKeys(store, unfinishedSync)
 
 /**
- * Decides what a sync fetches. Before the sync begins, stores a report with the journal entries that it undoes and the keys
- * that it may change.
+ * Decides which items a sync fetches. Before the sync begins, the function stores a report with the journal entries
+ * that the sync undoes and the keys that it may change.
  */
 async function planSync(
   { own, cluster: read, source }: Pick<Follower, 'own' | 'cluster'> & { source: PrimaryState },
@@ -155,7 +156,7 @@ async function planSync(
       ? await own.journal.entries(head.lineage, forkPoint, head.last)
       : []
   const entries = lost.filter(entry => entry !== undefined)
-  // journal entries that DynamoDB has deleted cannot name what they changed
+  // journal entries that DynamoDB has deleted cannot name the items that they changed
   const what = entries.length < lost.length ? 'all' : step.what
   if (what === 'all' && entries.length === 0) return { what }
   const cluster = await read()
@@ -170,8 +171,9 @@ async function planSync(
 
 /**
  * Returns the last position of this cluster that the source may have. If the source was promoted during a sync, the
- * journals have no common position. Then it is the position before the source's lineage begins, because positions continue
- * through all epochs of a set. Positions below `retainedFrom` cannot be reported.
+ * journals have no common position. Without a common position, the result is the position before the source's
+ * lineage begins, because positions continue through all epochs of a set. A secondary cannot report positions below
+ * `retainedFrom`.
  */
 const lastSharedPosition = (
   { lineage }: Pick<PrimaryState, 'lineage'>,

@@ -14,8 +14,9 @@ import {
 import { readGivenUpKeys } from './diverging.ts'
 
 /**
- * The outcome of applying the staged entries. `done`; `busy`: other writers conflicted, so repeat it; `moved`: the head has
- * moved; `missing`: a staged journal entry is not in the table; `mismatch`: items are not as the journal entries expect.
+ * The outcome of applying the staged entries. `done`; `busy`: other writers conflicted, so the caller repeats the
+ * call; `moved`: the head has moved; `missing`: a staged journal entry is not in the table; `mismatch`: items are
+ * not as the journal entries expect.
  */
 export type StagedEntriesOutcome =
   | 'done'
@@ -25,11 +26,11 @@ export type StagedEntriesOutcome =
   | { readonly mismatch: readonly ItemPlace[] }
 
 /**
- * Applies all staged entries, and notes that in the head. Every run does this first, because a crash may have left staged
- * entries, or another run may be applying them.
+ * Applies all staged entries, and records the new applied position in the head. Every run first applies the staged
+ * entries, because a crash may have left staged entries, or another run may be applying them.
  *
  * @param treeId id of this cluster's tree
- * @param staged the journal entries, if the caller has them
+ * @param staged the journal entries, if the caller has already read them
  */
 export async function applyStagedEntries(
   own: FollowingPorts,
@@ -50,7 +51,10 @@ export async function applyStagedEntries(
   return moved === 'refused' ? 'moved' : 'done'
 }
 
-/** Applies journal entries. If given-up items mismatch, applies the entries again and overwrites those items. */
+/**
+ * Applies journal entries. If given-up items mismatch, the applier writes the entries again and overwrites those
+ * items.
+ */
 async function applyToleratingGivenUp(
   own: FollowingPorts,
   entries: readonly JournalEntry[],
@@ -70,7 +74,7 @@ const STOP_TRIES = 8
 /**
  * Stops staging, and applies all staged entries, because entries must not stay half applied. Afterwards the head is
  * `draining`, with nothing left to apply.
- * @param link that this cluster must still follow; a late call for an earlier link has no effect
+ * @param link name of the link that this cluster must still follow; a late call for an earlier link has no effect
  */
 export async function stopStagingEntries(
   own: FollowingPorts,

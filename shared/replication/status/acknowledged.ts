@@ -25,13 +25,13 @@ export const listSecondariesBehind = (
 
 export type AcknowledgementPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
 
-/** The secondaries, by whether they have acknowledged a position. */
+/** The secondaries of a primary, by whether they have acknowledged a position. */
 export interface Acknowledgements {
   acknowledged: readonly Secondary[]
   missing: readonly Secondary[]
 }
 
-/** Reports whether a cluster has used this admission. An unused token belongs to no cluster. */
+/** Reports whether a cluster has used this admission. An unused activation token belongs to no cluster. */
 export const isActiveSecondary = ({
   activatedAt,
   heartbeat,
@@ -53,9 +53,9 @@ export const hasAcknowledgedPosition = (
   epochAt(lineage, heartbeat.seq) === heartbeat.epoch
 
 /**
- * Waits until every connected secondary has acknowledged the latest commit, because commits that only this cluster has are
- * lost if it is.
- * @param patience milliseconds
+ * Waits until every connected secondary has acknowledged the latest commit, because commits that only this cluster
+ * has are lost if this cluster is lost.
+ * @param patience longest wait in milliseconds
  */
 export async function awaitAcknowledgements(
   { store, journalView, clock }: AcknowledgementPorts,
@@ -81,7 +81,10 @@ export async function awaitAcknowledgements(
   return { acknowledged, missing: all.filter(one => !acknowledged.includes(one)) }
 }
 
-/** Waits likewise, and reports whether all connected secondaries have acknowledged; true if there are none. */
+/**
+ * Waits for acknowledgements, and reports whether all connected secondaries have acknowledged; true if no secondary
+ * is connected.
+ */
 export const awaitAllAcknowledged = async (
   ports: AcknowledgementPorts,
   patience: number,

@@ -45,7 +45,7 @@ export const prepareDrStatus = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
 /** The items about failed parts of this cluster. */
 const faultKeys = faultyParts.map(part => key('fault', part))
 
-/** Returns the place of the running operation, or of the one that failed last. */
+/** Returns the place of the running operation, or of the operation that failed last. */
 const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failedOperation'> | undefined) => {
   const id = record?.operation ?? record?.failedOperation
   return id === undefined ? [] : [key('operation', id)]
@@ -56,8 +56,8 @@ type Looking = Pick<AlwaysServedCall, 'cluster' | 'now' | 'fetched' | 'prepared'
 }
 
 /**
- * Reads the facts for status. Most come with the request's first read. A primary also lists its secondaries and terms, and
- * an environment that did not know this tree reads once more.
+ * Reads the facts for the replication status. Most facts for status come with the request's first read. A primary
+ * also lists its secondaries and terms, and an environment that did not know this tree reads a second time.
  */
 export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
@@ -132,7 +132,9 @@ async function readKnownHolders(
 }
 
 /**
- * Returns the journal as it fits the cluster record. A transaction changes both items, but a batch reads them, and a batch is no transaction. So the head of a primary is read again if it does not say `writing`.
+ * Returns the journal state that matches the cluster record. A transaction changes journal head and cluster record,
+ * but a batch reads them, and a batch is no transaction. Therefore the function reads a primary's head again if its
+ * mode is not `writing`.
  */
 async function readConsistentJournal(
   call: Looking,
@@ -145,8 +147,8 @@ async function readConsistentJournal(
 }
 
 /**
- * Returns the running operation, or the one that failed last. The first read guesses its id from the record that this
- * environment read last; after a wrong guess it reads once more.
+ * Returns the running operation, or the operation that failed last. The first read guesses the operation's id from
+ * the record that this environment read last; after a wrong guess the function reads the operation separately.
  */
 async function readOperationFacts(
   { fetched, ports }: Looking,
@@ -161,8 +163,8 @@ async function readOperationFacts(
 }
 
 /**
- * Returns why the activation of the current link ended without its first sync. Needs another read, but only on a secondary
- * without items and without a running operation.
+ * Returns why the activation of the current link ended without its first sync. This reason needs another read, but
+ * only on a secondary without items and without a running operation.
  */
 async function readActivationError(
   { mode, treeId, link, operation: runs }: ClusterRecord,
@@ -206,7 +208,10 @@ function journalFacts(
   }
 }
 
-/** Returns the root of the whole tree. In a tree of an earlier version it is computed from the roots of both subtrees. */
+/**
+ * Returns the root of the whole tree. The root of a tree of an earlier version is computed from the roots of both
+ * subtrees.
+ */
 export function toRootFacts(
   roots: JournalAndTreeView['roots'],
 ): Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> {
@@ -224,7 +229,7 @@ interface StatusItems {
   reindex: ReindexProgress | undefined
   check: TreeCheck | undefined
   lastReindex: TreeReindex | undefined
-  /** tags of given-up keys */
+  /** `diverging` has the tags of given-up keys */
   diverging: readonly string[]
 }
 

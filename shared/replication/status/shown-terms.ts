@@ -8,8 +8,9 @@ import { formatTime } from '../../values/time.ts'
 import { hasAcknowledgedPosition, isActiveSecondary } from './acknowledged.ts'
 
 /**
- * A term as status shows it. `tokens_until`: end of its batch tokens. `given_to`: by cluster id, with the name of the last
- * admission. `acknowledged_by` and `unacknowledged_by`: secondaries that have, or lack, the term's latest change.
+ * A key term in the form of the status. `tokens_until`: end of its batch tokens. `given_to`: by cluster id, with
+ * the name of the last admission. `acknowledged_by` and `unacknowledged_by`: secondaries that have, or lack, the
+ * term's latest change.
  */
 export type ShownTerm = NonNullable<PrimaryStatus['terms']>[number]
 
@@ -29,8 +30,8 @@ interface ShownHolders {
 }
 
 /**
- * Returns the newest terms of a primary, and the secondaries with the latest heartbeats. @param all secondaries of this
- * epoch that are not revoked
+ * Returns the newest terms of a primary, and the secondaries with the latest heartbeats. @param all secondaries of
+ * this epoch that are not revoked
  */
 export function showTermHolders(
   known: KnownTermHolders,
@@ -73,7 +74,7 @@ export function showTermHolders(
   return { secondaries, terms, notShown }
 }
 
-/** Returns the secondaries with the latest heartbeats, then the newest of those without any. */
+/** Returns the secondaries with the latest heartbeats, then the newest secondaries without a heartbeat. */
 function mostRecentlyHeard(all: readonly Secondary[]): Secondary[] {
   const last = all
     .toReversed()
@@ -82,7 +83,7 @@ function mostRecentlyHeard(all: readonly Secondary[]): Secondary[] {
   return all.filter(one => last.includes(one))
 }
 
-/** Returns the clusters revoked last and those admitted last, ordered by id. */
+/** Returns the clusters revoked last and the clusters admitted last, ordered by id. */
 function newestOf(all: readonly TermRecipient[]): TermRecipient[] {
   const byTime = all.toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))
   const some = [true, undefined].flatMap(revoked =>
@@ -94,7 +95,7 @@ function newestOf(all: readonly TermRecipient[]): TermRecipient[] {
 const secondsOf = (ms: number): string => formatTime(Math.floor(ms / 1000) * 1000)
 
 /**
- * Returns the position of the commit that wrote a term last. 0 if it was written before there was a journal, so that every
- * secondary has it.
+ * Returns the position of the commit that last wrote a term; 0 for a term older than the journal, which every
+ * secondary has.
  */
 const seqOf = ({ inTree }: Item<'term'>): number => (inTree?.pos ? parsePosition(inTree.pos).seq : 0)

@@ -11,26 +11,26 @@ import { defined } from '../../values/defined.ts'
 import { formatTime } from '../../values/time.ts'
 import type { HiddenTermNotes, ShownTerm } from './shown-terms.ts'
 
-/** The facts that status shows. Positions count the commits of the set. */
+/** The facts that status shows. Positions in the status count the commits of the set. */
 export interface StatusFacts {
   /** absent: not initialised */
   record?: ClusterRecord | undefined
   journal?: JournalFacts | undefined
-  /** of a primary: its secondaries that are not revoked, in the order in which their tokens were made */
+  /** `secondaries` of a primary that are not revoked, in the order in which their tokens were made */
   secondaries?: readonly SecondaryFacts[]
   /** of a primary */
   terms?: readonly ShownTerm[]
   /** how many entries status omits to stay short */
   notShown?: HiddenTermNotes
-  /** of a primary: the answers of other clusters to its fences, by address */
+  /** `fences` of a primary: the answers of other clusters to the primary's fences, by address */
   fences?: readonly ShownFence[]
-  /** of a secondary: the last heartbeat to its primary */
+  /** `contact` of a secondary: the last heartbeat to its primary */
   contact?: ShownContact | undefined
-  /** of a secondary: the last readiness trial */
+  /** `readiness` of a secondary: the last readiness trial */
   readiness?: ReadinessTest
   /** why the activation of a secondary without items failed */
   activationError?: string
-  /** the running operation, or the one that failed last */
+  /** `operation` is the running operation, or the operation that failed last */
   operation?: OperationFacts
   /** recent failures while this cluster served clients */
   faults?: readonly (RecentFault & { part: FaultyPart })[]
@@ -51,24 +51,27 @@ export interface OperationFacts
 
 /** The head of the journal; only a serving primary has the mode `writing`. And the state of the tree. */
 export interface JournalFacts extends Pick<JournalHead, 'mode' | 'last' | 'applied' | 'epoch'> {
-  /** root of the tree of all items, hex; empty: not built yet */
+  /** `root` of the tree of all items, hex; empty: not built yet */
   root: string
-  /** position of the root; absent: there is no root */
+  /** `rootPosition` is the position of the root; absent: the tree has no root */
   rootPosition?: number
-  /** epoch milliseconds at which the root was computed; absent: no root, or an earlier version computed it */
+  /**
+   * `rootComputedAt`: epoch milliseconds at which the root was computed; absent: no root, or an earlier version
+   * computed the root
+   */
   rootComputedAt?: number
-  /** number of items that a sync has fetched, and the total */
+  /** `sync`: number of items that a sync has fetched, and the total number of items */
   sync?: { done: number; total: number }
   /** progress of building the tree: items that existed at the beginning, or pages in a reindex */
   building?: { stage: 'scanning' | 'building' | 'commit'; done: number; total: number }
   /** epoch milliseconds of the last check of the tree, and of the last reindex; absent: never */
   checkedAt?: number
   reindexedAt?: number
-  /** whether a secondary cannot apply what it has received */
+  /** `isStuck`: whether a secondary cannot apply the entries that it has received */
   isStuck?: boolean
-  /** whether a check found the tree corrupted, or items keep differing from the primary's */
+  /** `corrupted`: whether a check found the tree corrupted, or items keep differing from the primary's */
   corrupted?: boolean
-  /** tags of items that keep differing from the primary's; absent: none */
+  /** `diverging` has the tags of items that keep differing from the primary's; absent: no such items */
   diverging?: readonly string[]
 }
 
@@ -95,7 +98,8 @@ const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
   contact !== undefined && !contact.failedCall && now - contact.at < bounds.PEER_LOST_MS
 
 /**
- * Returns the `data` of GET sys/replication/dr/status. It is public, so it contains no secret.
+ * Returns the `data` of GET sys/replication/dr/status. The replication status is public, so the answer contains no
+ * secret.
  * @see docs/spec/status.md#status
  */
 export function buildDrStatus(facts: StatusFacts): DrStatus {
@@ -111,7 +115,10 @@ const FAULT_LASTS_MS = 10 * 60_000
 /** Milliseconds after which a failure is no longer shown. */
 const FAULT_SHOWN_MS = 24 * 3600_000
 
-/** Returns the recent failures. The functions that met them have stored them, so status makes no calls. */
+/**
+ * Returns the recent failures of this cluster's functions. The functions that met these failures have stored them,
+ * so status makes no calls.
+ */
 function recentFaults({ faults = [], now }: StatusFacts): UnderWayFields {
   const shown = faults.filter(({ at }) => now - at < FAULT_SHOWN_MS)
   if (shown.length === 0) return {}
@@ -146,7 +153,7 @@ const shownOperation = (
   error,
 })
 
-/** Returns the later one of both errors. */
+/** Returns the later of two errors. */
 function lastError(contact: ShownContact | undefined, failed?: OperationFacts): UnderWayFields {
   const { at = 0, text = '' } = contact?.failedCall ?? {}
   if (failed && failed.changedAt >= at) {
@@ -159,7 +166,7 @@ function lastError(contact: ShownContact | undefined, failed?: OperationFacts): 
 const epochOf = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : String(Math.floor(ms / 1000))
 
-/** Returns the number of promotions of the set. Every epoch has its own number in all clusters. */
+/** Returns the number of promotions of the set. Every epoch has the same number in all clusters. */
 const generationOf = ({ epoch = '' }: Partial<Pick<JournalFacts, 'epoch'>> = {}): number =>
   Math.max(0, epochNumber(epoch) - 1)
 
@@ -234,8 +241,8 @@ const secondaryPeer = (
 })
 
 /**
- * Returns the contact with the canary as it is now. A connected secondary receives what is written, so the age of its
- * newest entry is that at its last heartbeat.
+ * Returns the state of the contact with the canary at present. A connected secondary receives every new entry, so
+ * the age of its newest entry is the age at its last heartbeat.
  */
 const withCurrentCanary = (contact: ShownContact, now: number): ShownContact =>
   contact.canaryAt === undefined || !isHeard(contact, now)
@@ -304,8 +311,8 @@ const shownReadiness = ({ at, refusedBy }: ReadinessTest) => ({
 })
 
 /**
- * Returns the last known position of the primary. Everything between it and this cluster's position is missing if the
- * primary never returns.
+ * Returns the last known position of the primary. If the primary never returns, every commit between its position
+ * and this cluster's position is lost.
  */
 const lastHeard = (contact: ShownContact | undefined, journal: JournalFacts | undefined) =>
   contact?.seq === undefined
@@ -324,8 +331,8 @@ const byOwnClock = (contact: ShownContact): ShownContact => ({
 const secondsOf = (ms: number): string => formatTime(Math.floor(ms / 1000) * 1000)
 
 /**
- * Returns the state of a secondary. It is streaming only while its primary answers, and idle only if nothing happens; a
- * link that has just begun is being compared.
+ * Returns the state of a secondary. A secondary is streaming only while its primary answers, and idle only if
+ * nothing happens; a link that has just begun is being compared.
  */
 function stateOf({ record, journal, contact, operation, now }: StatusFacts): SecondaryStatus['state'] {
   if (record?.mode === 'bootstrapping') return 'merkle-diff'

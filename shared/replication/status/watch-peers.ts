@@ -11,15 +11,18 @@ import type { MetricMeasures } from '../../watching/metrics.ts'
 /** The facts that a cluster has about the clusters it is connected with. */
 export interface PeerFacts {
   record: Pick<ClusterRecord, 'mode' | 'link'>
-  /** of a primary: its secondaries */
+  /** `secondaries` of a primary */
   secondaries: readonly Pick<Secondary, 'id' | 'heartbeat'>[]
-  /** of a secondary: the last heartbeat to its primary */
+  /** `contact` of a secondary: the last heartbeat to its primary */
   contact?: Pick<PrimaryContact, 'at' | 'frontier' | 'failedCall'> | undefined
-  /** of a secondary: its applied position while it streams; absent: a sync runs, or it follows nobody */
+  /** `applied` position of a secondary while it streams; absent: a sync runs, or the cluster follows no primary */
   applied?: number | undefined
-  /** of this cluster's journal: the highest allocated or received position, and the position up to which nothing is missing */
+  /**
+   * `journal` of this cluster: the highest allocated or received position, and the position up to which no entry is
+   * missing
+   */
   journal?: { last: number; applied: number } | undefined
-  /** of a secondary: why it cannot apply what it has received */
+  /** `fault` of a secondary: why it cannot apply received entries */
   fault?: string | undefined
   /** epoch milliseconds */
   now: number
@@ -28,7 +31,7 @@ export interface PeerFacts {
 /**
  * Finds the clusters of the set that are silent or behind. Ignores a cluster that has never connected, and a secondary
  * during a sync.
- * @returns a text for each, with its name or address
+ * @returns a text for each silent or lagging cluster, with its name or address
  */
 export function findPeerFaults({ record, secondaries, contact, applied, fault, now }: PeerFacts): string[] {
   if (record.mode === 'primary')
@@ -51,8 +54,8 @@ export function findPeerFaults({ record, secondaries, contact, applied, fault, n
 }
 
 /**
- * Returns the metrics about the other clusters. On a primary they describe the worst secondary. Returns undefined before
- * the first heartbeat.
+ * Returns the metrics about the other clusters. On a primary the metrics describe the worst secondary. Returns
+ * undefined before the first heartbeat of any other cluster.
  */
 export function measurePeers({
   record,
@@ -83,8 +86,8 @@ const isSilent = ({ at }: Pick<StoredHeartbeat, 'at'>, now: number): boolean =>
 const secondsSince = (at: number, now: number): number => Math.floor(ageSince(at, now) / 1000)
 
 /**
- * Logs the metrics of the other clusters every minute, and a warning while one is silent or behind. An alarm counts these
- * warnings.
+ * Logs the metrics of the other clusters every minute, and a warning while one is silent or behind. An alarm counts
+ * the warnings about silent clusters.
  */
 export async function watchPeers({
   store,
@@ -107,7 +110,7 @@ export async function watchPeers({
     now: clock.now(),
   }
   const measures = measurePeers(facts)
-  // logged even without metrics, because this line shows which cluster is behind a shared name
+  // the line is logged even without metrics, because it shows which of the clusters with a shared name is behind
   log.info('replication', { mode: record.mode }, measures)
   const amiss = findPeerFaults(facts)
   if (amiss.length > 0) log.warn(alarmingTexts.peer, { amiss })

@@ -29,18 +29,18 @@ export interface ComparisonPorts {
 
 interface Comparing extends ComparisonPorts {
   clock: Clock
-  /** is called after each page; may throw to stop */
+  /** `progress` is called after each page; a throwing `progress` stops the comparison */
   progress(): Promise<void>
 }
 
-/** Maximum number of keys in one comparison. The next comparison finds the rest. */
+/** Maximum number of keys in one comparison. The next comparison finds the remaining keys. */
 export const MAX_COMPARED_ITEMS = 10_000
 /** Number of keys that are compared together. */
 export const ITEMS_PER_COMPARISON = 100
 
 /**
- * Finds the keys whose items differ from the primary's, although this secondary has applied everything that the primary had
- * written when it was asked.
+ * Finds the keys whose items differ from the primary's, although this secondary has applied every entry that the
+ * primary had written when the comparison began.
  * @throws Error if the secondary does not keep up
  */
 export async function findSourceDifferences(ports: Comparing): Promise<ItemPlace[]> {
@@ -87,8 +87,8 @@ export async function findDifferenceSuspects(
 }
 
 /**
- * Returns the keys of the lines that only one side has. @param now epoch seconds: items that expired before may be missing
- * on either side
+ * Returns the keys of the lines that only one side has. @param now epoch seconds: items that expired before `now`
+ * may be missing on either side
  */
 function compareLines(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
   const both = new Set(mine.filter(line => theirs.includes(line)))
@@ -103,7 +103,7 @@ function compareLines(mine: readonly string[], theirs: readonly string[], now: n
 const isIn = (bucket: { pk: string; sk: string }, treeId: string, { kind, pk, sk }: Key): boolean =>
   treeBucketText(treeBucketOf(treeId, kind, pk, sk)) === treeBucketText(bucket)
 
-/** Items as the primary had them, and the last position that it had allocated by then. */
+/** Items as the primary had them, and the last position that the primary had allocated at that time. */
 export interface SourceSample {
   readonly keys: readonly Key[]
   readonly items: readonly (StoredItem | undefined)[]
@@ -118,7 +118,7 @@ export async function readItemsAtSource(
   return { keys, items, seq }
 }
 
-/** Finds the keys whose items still differ after this cluster has applied all entries that the primary had then. */
+/** Finds the keys whose items still differ after this cluster has applied all entries that the primary had written. */
 export async function findStillDiffering(
   { journal, now, link }: ComparisonPorts,
   { keys, items }: SourceSample,

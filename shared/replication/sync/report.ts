@@ -8,12 +8,15 @@ import { isItemKind, itemPartitions, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { pickItemPlace } from '../apply/judge.ts'
 
-/** Maximum length of a part in characters. DynamoDB allows 400,000 bytes, and a character may have three. */
+/**
+ * Maximum length of a part of a report in characters. DynamoDB allows 400,000 bytes, and a character may have
+ * three.
+ */
 const LONGEST_PART = 100_000
 
 /**
- * Splits the changes that a rewind undoes into parts that fit into items. A part that is too long contains the keys of its
- * changes without the items.
+ * Splits the changes that a rewind undoes into parts that fit into items. A part of a report that is too long
+ * contains the keys of its changes without the items.
  */
 export function splitDifferenceReport(
   facts: Pick<DifferenceReport, 'at' | 'epoch' | 'forkPoint'>,
@@ -71,7 +74,10 @@ export function listReportedPlaces(parts: readonly DifferenceReport[]): ItemPlac
   return [...new Map(places.map(place => [itemPlaceText(place), place])).values()]
 }
 
-/** Returns the name of a new report. Reports sort by the incarnation of their sync. Each attempt has its own name. */
+/**
+ * Returns the name of a new report. Reports sort by the incarnation of their sync. Each attempt of a sync has its
+ * own report name.
+ */
 export const differenceReportName = (incarnation: number, random: Buffer): string =>
   `${String(incarnation).padStart(9, '0')}.${random.toString('hex')}`
 

@@ -21,10 +21,10 @@ const LARGEST = 2 ** 21
 
 const keyOf = (index: number) => key('segment', String(index))
 
-/** A segment as it was read. Writes of the sync require this revision. */
+/** A segment as it was read. Writes of the sync require this revision of the segment. */
 export interface HeldSyncSegment {
   readonly index: number
-  /** absent: the segment was never written */
+  /** `rev` is absent if the segment was never written */
   readonly rev: string | undefined
   readonly data: SyncSegment | undefined
 }
@@ -55,7 +55,7 @@ function nextElement(
   }
 }
 
-/** Opens all segments for a sync. From then on, writes of an earlier sync are rejected. */
+/** Opens all segments for a sync. After opening, the segments reject writes of an earlier sync. */
 export async function openSyncSegments(
   own: FollowingPorts,
   segment: SyncSegment,
@@ -70,7 +70,7 @@ export async function openSyncSegments(
   return result === 'done' ? next.map(({ held }) => held) : 'lost'
 }
 
-/** Closes segments as they were read. Later writes with them are rejected. */
+/** Closes segments that are unchanged since they were read. Later writes with these segments are rejected. */
 export async function closeSyncSegments(
   own: FollowingPorts,
   segments: readonly HeldSyncSegment[],
@@ -81,7 +81,7 @@ export async function closeSyncSegments(
   await transactWithRetry(own, () => own.journal.transact(elements))
 }
 
-/** Notes in the closed segments that their items have been compared. */
+/** Records in the closed segments that their items have been compared. */
 export async function noteSegmentsCompared(own: FollowingPorts): Promise<void> {
   const elements = (await readSyncSegments(own)).flatMap(held => {
     if (held.data?.phase !== 'closed') return []
@@ -93,7 +93,7 @@ export async function noteSegmentsCompared(own: FollowingPorts): Promise<void> {
 
 const SEGMENT_WRITE_TRIES = 12
 
-/** Repeats a transaction after a conflict. */
+/** Repeats a transaction after a conflict with another writer. */
 async function transactWithRetry(
   own: FollowingPorts,
   write: () => ReturnType<FollowingPorts['journal']['transact']>,
@@ -113,18 +113,17 @@ interface SegmentWork {
   link: SourceLink
   /** the keys of a partial sync */
   keys: readonly ItemPlace[]
-  /** whether nothing was ever fetched into this tree, so that this cluster has no items of its own */
+  /** `fresh`: whether no sync ever fetched into this tree, so that this cluster has no items of its own */
   fresh: boolean
   hasTime: () => boolean
-  /** is called before items are stored: fetches the terms that encrypt them */
+  /** `prepare` is called before items are stored: it fetches the terms that encrypt these items */
   prepare: (items: readonly StoredItem[]) => Promise<void>
-  /** is called after each page */
+  /** `seen` is called after each page */
   seen: (keys: number) => void
 }
 
 /**
- * Runs a segment page by page, and closes it. From then on writes of this sync are rejected there, however late they
- * arrive.
+ * Syncs a segment page by page, and closes the segment. The closed segment rejects late writes of this sync.
  */
 export async function fetchSyncSegment(
   work: SegmentWork,
@@ -147,7 +146,7 @@ export async function fetchSyncSegment(
 
 interface FetchedPage {
   wanted: Wanted[]
-  /** the segment after this page */
+  /** `next` is the segment after this page */
   next: SyncSegment
 }
 
@@ -156,7 +155,7 @@ function fetchPage(work: SegmentWork, index: number, segment: SyncSegment): Prom
   return segment.phase === 'source' ? fetchFromSource(work, index, segment) : compareOwn(work, index, segment)
 }
 
-/** Omits items that are not in the source's tree yet. Their journal entry comes later. */
+/** Omits items that are not in the source's tree yet. The journal entry of an omitted item comes later. */
 const withLeaf = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
 
 async function fetchTouched(
@@ -187,7 +186,7 @@ async function fetchFromSource(
   return { wanted, next: { ...rest, seen, phase: fresh ? 'closed' : 'own' } }
 }
 
-/** Finds items that only this cluster has, and those that the source has changed meanwhile. */
+/** Finds items that only this cluster has, and items that the source has changed meanwhile. */
 async function compareOwn(
   { own, link }: SegmentWork,
   index: number,
@@ -204,7 +203,7 @@ async function compareOwn(
   return { wanted, next: next ? { ...rest, cursor: next } : { ...rest, phase: 'closed' } }
 }
 
-/** Writes a page in batches. The last batch also moves the segment on. */
+/** Writes a page of items in batches. The last batch of a page also moves the segment on. */
 async function writePage(
   work: SegmentWork,
   first: HeldSyncSegment,
@@ -244,19 +243,23 @@ async function writeSome(
   return written.ok ? written.value : 'lost'
 }
 
-/** An item as the source has it; undefined: the source has none. */
+/** An item as the source has it; undefined: the source does not have the item. */
 interface Wanted {
   readonly place: ItemPlace
   readonly item: StoredItem | undefined
 }
 
-/** Items in one transaction. Each may need a bucket too, and the segment is one more element. */
+/**
+ * Number of items in one transaction of a sync. Each item may need a bucket element too, and the segment is one
+ * more element.
+ */
 const PAGE = 48
 
 /**
- * Returns the elements that make items as the source has them. The transaction expects every item as it was read, including
- * unchanged ones, because the read may be outdated. The buckets' marks stay the same, since nothing was applied.
- * @param own the stored items, in the same order
+ * Returns the transaction elements that make items equal to the source's items. The transaction expects every item
+ * as it was read, including unchanged items, because the read may be outdated. The sync keeps the buckets' marks,
+ * because it applies no journal entry.
+ * @param own this cluster's stored items, in the same order
  * @param now epoch seconds
  */
 export function toPageElements(

@@ -30,21 +30,21 @@ export type SyncScope = {
 export interface SyncContext {
   own: FollowingPorts
   link: SourceLink
-  /** if the head has another link, this one was replaced */
+  /** `linkName`: if the head names another link, this link was replaced */
   linkName: string
   /** id of this cluster's tree */
   treeId: string
   hasTime: () => boolean
-  /** is called before items are stored */
+  /** `prepare` is called before items are stored */
   prepare: (items: readonly StoredItem[]) => Promise<void>
-  /** is called with the number of keys seen, for status */
+  /** `seen` is called with the number of keys seen, for status */
   seen: (keys: number) => void
 }
 
 /** A running sync. */
 interface Running {
   readonly incarnation: number
-  /** whether all items in this cluster's tree come from this sync */
+  /** `fresh`: whether all items in this cluster's tree come from this sync */
   readonly fresh: boolean
   readonly segments: readonly HeldSyncSegment[]
 }
@@ -68,9 +68,9 @@ export async function findRunningSync(
 }
 
 /**
- * Begins a sync: the head becomes `syncing`, and contains what the sync may change.
+ * Begins a sync: the head's mode becomes `syncing`, and the head names the items that the sync may change.
  * @param source a fresh heartbeat answer
- * @returns undefined if another run has changed the head or works on the segments; then decide again
+ * @returns undefined if another run has changed the head or works on the segments; the caller then decides again
  */
 export async function beginSync(
   { own, link, linkName, treeId }: SyncContext,
@@ -105,10 +105,10 @@ export async function beginSync(
 }
 
 /**
- * Makes the items as the source has them. Afterwards the journal is replayed from a position before the first read to one
- * after the last, which makes the items consistent.
+ * Makes this cluster's items equal to the source's items. After the sync the journal is replayed from a position
+ * before the first read to a position after the last read, which makes the items consistent.
  * @param keys the keys of a partial sync
- * @returns `time`: time ran out, continue later; `lost`: another run works on the segments
+ * @returns `time`: time ran out, so the caller continues later; `lost`: another run works on the segments
  */
 export async function continueSync(
   place: SyncContext,
@@ -143,7 +143,8 @@ export async function endSync(
 }
 
 /**
- * Finds the position at which the replay after a full sync begins. All journal entries of the last minute come after it.
+ * Finds the position at which the replay after a full sync begins. All journal entries of the last minute come
+ * after this position.
  * @param frontier of the source: no journal entry below it is missing
  * @param time of the source, epoch milliseconds
  */
@@ -153,8 +154,8 @@ export async function findReplayStart(
 ): Promise<number> {
   let low = 0
   let high = frontier
-  // Binary search for the lowest position with a younger journal entry. Positions below the source's retained ones count as
-  // older.
+  // Binary search for the lowest position with a younger journal entry. Positions below the source's retained
+  // positions count as older.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const answer = await link.entries({ lineage, after: middle, maxBytes: 1 })
@@ -168,9 +169,9 @@ export async function findReplayStart(
 }
 
 /**
- * Stops a sync that cannot continue. From then on all of its writes are rejected, however late. The head still contains
- * what it may have changed.
- * @returns the head, still `syncing`, with a new incarnation; undefined if another run has changed it
+ * Stops a sync that cannot continue. After the stop every late write of the sync is rejected. The head still names
+ * the items that the stopped sync may have changed.
+ * @returns the head, still `syncing`, with a new incarnation; undefined if another run has changed the head
  */
 export async function stopSync(
   own: FollowingPorts,
@@ -182,7 +183,7 @@ export async function stopSync(
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
   const moved = await own.journal.moveHead(headMoves.stopSync(head, n))
   if (moved === 'refused') return undefined
-  // without a lineage, so that no run continues it
+  // the head has no lineage, so that no run continues the sync
   const segments = await openSyncSegments(own, {
     incarnation: moved.incarnation,
     treeId,
@@ -196,7 +197,8 @@ export async function stopSync(
 }
 
 /**
- * Stores keys whose items differ from the primary's. The next sync fetches them before anything else is applied.
+ * Stores keys whose items differ from the primary's. The next sync fetches these keys before the applier writes
+ * anything else.
  * @returns `busy` while a sync is running
  */
 export async function requestSync(

@@ -22,8 +22,9 @@ import { replaceFollowerKeyring } from '../secondary/follower.ts'
 import { isPrimaryAdopted } from './find.ts'
 
 /**
- * Stores the new primary, or none, in the cluster record. A cluster that joins a primary deletes its own admissions and
- * revocations from when it was a primary. It keeps the statements about its own membership.
+ * Stores in the cluster record the new primary, or that the cluster has no primary. A cluster that joins a primary
+ * deletes its own admissions and revocations from when it was a primary. A cluster that joins a primary keeps the
+ * statements about its own membership.
  */
 export const adoptNewPrimary: OperationStep = async (run, id) => {
   const snapshot = await readOperation(run, id)
@@ -68,7 +69,10 @@ async function changesTo(
   ]
 }
 
-/** Ends the operation. A cluster that follows nobody stays at its position, with everything applied. */
+/**
+ * Ends the update of the primary. A cluster without a primary stays at its position, with all staged entries
+ * applied.
+ */
 export const finishPrimaryUpdate: OperationStep = async (run, id) => {
   const { ports } = run
   const snapshot = await readOperation(run, id)
@@ -80,14 +84,15 @@ export const finishPrimaryUpdate: OperationStep = async (run, id) => {
       await ports.journal.moveHead(headMoves.resume({ ...head, link: id }))
   }
   const ended = await endOperation(run, id)
-  // if waking fails, the puller starts within a minute
+  // if waking the puller fails, it starts within a minute
   if (ended === STEP_DONE) await wakePuller(ports, snapshot.cluster).catch(() => undefined)
   return ended
 }
 
 /**
- * Gives up an update. Before the record names the new primary, the head gets its old link back, and the puller continues.
- * After that only leftovers remain.
+ * Gives up an update of the primary. Until the record names the new primary, giving up an update restores the old
+ * link in the head, and the puller continues. After the record names the new primary, only leftovers of the update
+ * remain to be removed.
  */
 export const keepOldPrimary: OperationEnd = async (run, id, fault) => {
   const { ports } = run

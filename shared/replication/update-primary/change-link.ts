@@ -15,8 +15,8 @@ import { stopStagingEntries } from '../secondary/staged.ts'
 import { isPrimaryAdopted } from './find.ts'
 
 /**
- * Stops the old link permanently, and applies everything that was staged by it. As soon as the head names the new link,
- * writes by the old one are rejected, however late, so there is only one link at a time.
+ * Stops the old link permanently, and applies all entries that the old link staged. As soon as the head names the
+ * new link, late writes by the old link are rejected, so there is only one link at a time.
  */
 export const changePrimaryLink: OperationStep = async (run, id) => {
   const { ports } = run
@@ -35,7 +35,7 @@ export const changePrimaryLink: OperationStep = async (run, id) => {
   return commitOperationStep(run, snapshot, { step: 'adopt' })
 }
 
-/** Stores the new link in the head, which is no longer `applying` then. */
+/** Stores the new link in the head, whose mode is no longer `applying` afterwards. */
 async function stopFollowing({ ports }: OperationRun, head: JournalHead, id: string): Promise<boolean> {
   if (head.link === id && head.mode !== 'applying') return true
   return (await ports.journal.moveHead(headMoves.changeLink(head, id))) !== 'refused'

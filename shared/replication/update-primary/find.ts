@@ -18,14 +18,15 @@ import {
 } from '../operation/run.ts'
 
 /**
- * Reports whether the record already names the link of this operation, or no link. Then the earlier steps have nothing left
- * to do.
+ * Reports whether the record already names the link of this operation, or no link. If the record names the link,
+ * the earlier steps have nothing left to do.
  */
 export const isPrimaryAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, id: string): boolean =>
   link?.name === id || mode === 'disabled'
 
 /**
- * Finds the other primary: redeems its token, or calls addresses. If this fails, nothing on this cluster has changed.
+ * Finds the other primary: redeems its token, or calls addresses. If the search fails, nothing on this cluster has
+ * changed.
  * @throws OperationFailed
  */
 export const findPrimary: OperationStep = async (run, id) => {
@@ -39,7 +40,7 @@ export const findPrimary: OperationStep = async (run, id) => {
   return findAtAddresses(run, id, addresses)
 }
 
-/** Calls each address in turn. The first one that answers with the key of this set's primary is used. */
+/** Calls each address of the set in turn. The first cluster that answers with the key of this set's primary is used. */
 async function findAtAddresses(
   run: OperationRun,
   id: string,
@@ -70,7 +71,7 @@ async function findAtAddresses(
 const FIND_TRIES = 3
 const FIND_PAUSE_MS = 500
 
-/** @returns the answer, or the error if there is none */
+/** @returns the cluster's answer, or the error if no answer arrives */
 async function askAddress(
   { ports, connect }: OperationRun,
   record: ClusterRecord,
@@ -90,7 +91,7 @@ async function askAddress(
   const found = await retryOnConflict({ tries: FIND_TRIES, pause }, async () => {
     const answer = await sendAndCatch(link, request)
     if (!(answer instanceof LinkRefused)) return ok(answer)
-    // the heartbeat of the puller may have come in between
+    // the puller's heartbeat may have happened in between
     return ports.clock.now() + FIND_PAUSE_MS >= until ? ok(answer) : failed(answer)
   })
   return found.ok ? found.value : found.fault
