@@ -9,10 +9,10 @@ type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entro
 
 /**
  * Ends the role of a cluster whose tables are a restored copy. A primary steps down, because its set has continued
- * without it and may have used the same positions since. It becomes a secondary without a primary. It will fetch
- * everything from its next primary, because restored tables mix states of several moments.
- * A secondary loses its link, because the original cluster has the same name and key, and a primary could hand over to
- * either of the two.
+ * without it and may have used the same positions since. The former primary becomes a secondary without a primary.
+ * The cluster will fetch all items from its next primary, because restored tables mix states of several moments. A
+ * secondary loses its link, because the original cluster has the same name and key, and a primary could hand over
+ * to either cluster.
  * @see docs/runbooks/restore.md
  */
 export async function handleRestoredCopy(ports: Dependencies): Promise<void> {
@@ -39,7 +39,7 @@ async function leavePrimary(
   if (!link || !linkToPrimaryOf(record.data)) return
   const name = entropy.uuid()
   await journal.moveHead(headMoves.distrustCopy({}, name))
-  // a new id, because epochs are named after it, and the original cluster keeps the old one
+  // the copy gets a new id, because epochs are named after the id, and the original cluster keeps the old one
   const alone = { ...record.data, id: entropy.uuid(), link: { ...createEmptyLink(link.ownKey), name } }
   await store.commit([replaceItem(record, record, alone)], { record: record.data, readAt })
   log.error('these tables are a restored copy: this cluster no longer follows its primary', {

@@ -3,8 +3,8 @@ import type { Ports } from '../ports.ts'
 import { formatTime } from '../values/time.ts'
 
 /**
- * Milliseconds between two log entries. Refusals are counted, because anybody can cause any number of them, and an entry
- * for each could fill the log.
+ * Milliseconds between two log entries of one kind of refusal. Refusals are counted, because anybody can cause any
+ * number of refusals, and an entry for each could fill the log.
  */
 const REFUSALS_PERIOD_MS = 10_000
 
@@ -20,8 +20,9 @@ type Why = typeof REFUSED_BY_ROLE | typeof REFUSED_BY_LINK
 type Dependencies = Pick<Ports, 'memory' | 'audit' | 'clock'>
 
 /**
- * Counts a refusal. The first one of a reason is logged at once, later ones in one entry per ten seconds.
- * @param operation one of a few names; each has its own count
+ * Counts a refusal of a request. The log gets the first refusal of a reason at once, and later refusals in one
+ * entry per ten seconds.
+ * @param operation one of a few names; each name has its own count
  */
 export async function countRefusal(why: Why, operation: string, ports: Dependencies): Promise<void> {
   ports.memory.refusals ??= new Map()
@@ -32,8 +33,8 @@ export async function countRefusal(why: Why, operation: string, ports: Dependenc
 }
 
 /**
- * Logs the counts, unless the last entry is less than ten seconds old. Every request of an environment calls this, so
- * that counts are logged even if no refusal follows.
+ * Logs the counts, unless the last entry is less than ten seconds old. Every request of an environment calls this
+ * function, so that counts are logged even if no refusal follows.
  */
 export async function logRefusalCounts({ memory, audit, clock }: Dependencies): Promise<void> {
   const now = clock.now()

@@ -12,7 +12,7 @@ import { headMoves } from './transitions.ts'
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
 const WINDOW = 500
-/** Milliseconds for which an entry may be missing below a later one, before its position is closed. */
+/** Milliseconds for which an entry may be missing below a later entry, before its position is closed. */
 const HOLE_GRACE_MS = 300
 const SETTLINGS = 40
 
@@ -27,7 +27,10 @@ export async function findDenseFrontier(journal: Journal, head: JournalHead): Pr
   return head.last
 }
 
-/** Returns the frontier, and the positions after it without an entry. `below`: a later position has an entry. */
+/**
+ * Returns the frontier of the journal, and the positions after it without an entry. `below`: a later position has
+ * an entry.
+ */
 async function findHoles(
   { journal }: Dependencies,
   head: JournalHead,
@@ -44,8 +47,8 @@ async function findHoles(
 }
 
 /**
- * Reports whether DynamoDB may have deleted expired entries after the last position that is known to be dense. Then a
- * position without an entry may have been a commit, and the journal cannot tell.
+ * Reports whether DynamoDB may have deleted expired entries after the last position that is known to be dense. If
+ * entries expired, a position without an entry may have been a commit, and the journal cannot tell.
  */
 async function mayHaveLost(
   { journal, clock }: Dependencies,
@@ -57,10 +60,10 @@ async function mayHaveLost(
 }
 
 /**
- * Closes positions of this cluster's own epoch whose commits failed, and stores in the head up to where the journal is
- * dense. A conflict decides nothing, because the other writer may still succeed.
+ * Closes positions of this cluster's own epoch whose commits failed, and stores in the head up to where the journal
+ * is dense. A conflict does not decide a position, because the other writer may still succeed.
  * @param which `below`: positions below an existing entry; `all`: also the newest positions
- * @returns the frontier
+ * @returns the frontier of the journal
  */
 export async function fillJournalHoles(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
   const { journal, clock } = ports
@@ -82,9 +85,10 @@ export async function fillJournalHoles(ports: Dependencies, which: 'below' | 'al
 }
 
 /**
- * Closes every open position of the epoch that this cluster wrote. Tries each position until it is decided.
- * @returns `isOld`: some of them may have been commits
- * @throws ApiError `busy` when a position stays undecided: call again
+ * Closes every open position of the epoch that this cluster wrote. The function tries each position until it is
+ * decided.
+ * @returns `isOld`: some of the closed positions may have been commits
+ * @throws ApiError `busy` when a position stays undecided; the caller then repeats the call
  */
 async function fillAllHoles(
   { journal, clock }: Dependencies,
@@ -115,11 +119,11 @@ const mustEnd = ({ epoch, below = '' }: EpochToEnd, head: Pick<JournalHead, 'epo
   epoch === undefined ? head.epoch < below : head.epoch === epoch
 
 /**
- * Ends this cluster's epoch permanently: nothing is committed in it any more, and its last position is known. The call may
- * be repeated at any time. A late call does not end an epoch that this cluster has begun since.
+ * Ends this cluster's epoch permanently: no commit is possible in the epoch any more, and its last position is
+ * known. The call may be repeated at any time. A late call does not end an epoch that this cluster has begun since.
  * @param ending if given, the number of `below` is stored in `maxEpoch`
  * @param successor UUID of the cluster that may take the epoch over; stored if this call closes the epoch
- * @returns the end, which the caller may send to others; undefined if this cluster has no such epoch
+ * @returns the end of the epoch, which the caller may send to others; undefined if this cluster has no such epoch
  */
 export async function endOwnEpoch(
   ports: Dependencies,

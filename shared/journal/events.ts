@@ -2,7 +2,7 @@ import type { ClusterRecord } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { formatTime } from '../values/time.ts'
 
-/** A replication event: a change of a cluster's role in its set, or of a member of it. */
+/** A replication event: a change of a cluster's role in its set, or a change of a member of the set. */
 export type ReplicationEvent =
   | 'primary-enabled'
   | 'primary-disabled'

@@ -7,19 +7,19 @@ import {
 } from './position.ts'
 
 /**
- * The state of a cluster's journal. `writing`: the primary appends to it. `closed`: its epoch has ended, or is about
- * to. `applying`: a secondary stages and applies entries of its source. `draining`: a secondary applies what is
- * staged and stages nothing new. `syncing`: a secondary fetches items.
+ * The state of a cluster's journal. `writing`: the primary appends to its journal. `closed`: the journal's epoch
+ * has ended, or is about to end. `applying`: a secondary stages and applies entries of its source. `draining`: a
+ * secondary applies its staged entries and stages no new entry. `syncing`: a secondary fetches items.
  */
 export type JournalHeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
 
 /**
- * The head of a journal: one small item. It changes only by the rows of `transitions.ts`. Every write checks
- * `headRules`.
+ * The head of a journal: one small item. The head changes only by the rows of `transitions.ts`. Every write of the
+ * head checks `headRules`.
  * @see docs/spec/journal-head.md
  */
 export interface JournalHead {
-  /** `mode` names what the journal is doing. `mode` decides which moves are possible. */
+  /** `mode` names what the journal is doing. `mode` decides which moves of the head are possible. */
   mode: JournalHeadMode
   /** `epoch` is the epoch of the last position. A call that takes a position or ends the epoch names `epoch`. */
   epoch: Epoch
@@ -37,7 +37,10 @@ export interface JournalHead {
   retainedFrom: number
   /** `replayUntil` is the position at which the replay after a sync ends; 0 means no replay. During a replay an item may be newer than its journal entry. */
   replayUntil: number
-  /** `unfinishedSync` names what an unfinished sync may have changed: nothing, everything, or the items of a report. The next sync fetches these items. */
+  /**
+   * `unfinishedSync` names what an unfinished sync may have changed: nothing, everything, or the items of a report.
+   * The next sync fetches the items that an unfinished sync may have changed.
+   */
   unfinishedSync: null | 'all' | string
   /** During a replay, `unfinishedSyncEpoch` is the epoch of the source of the last sync; otherwise empty. If the source has another epoch, the sync starts again. */
   unfinishedSyncEpoch: Epoch | ''
@@ -63,8 +66,8 @@ export type HeadFact =
 export type HeadFieldRelation = 'upTo' | 'below' | 'same' | 'within'
 
 /**
- * An invariant of the head, with its sentence. Either at least one of its facts holds, or, for the lineage, `holds`
- * returns true. DynamoDB cannot check `holds`.
+ * An invariant of the head, with the sentence that describes it. Either at least one fact of the invariant holds,
+ * or, for the lineage, `holds` returns true. DynamoDB cannot check `holds`.
  */
 export type HeadRule =
   | { readonly says: string; readonly oneOf: readonly HeadFact[]; readonly holds?: undefined }
@@ -88,8 +91,8 @@ const compared = (field: keyof JournalHead, kind: HeadFieldRelation, other: keyo
 const modeIs = (...among: readonly JournalHeadMode[]): HeadFact => is('mode', ...among)
 
 /**
- * The invariants of the head, for example `retainedFrom <= applied <= last`. Every write carries them in its
- * condition, so DynamoDB refuses a move that would break one.
+ * The invariants of the head, for example `retainedFrom <= applied <= last`. Every write of the head carries the
+ * invariants in its condition, so DynamoDB refuses a move that would break an invariant.
  */
 export const headRules = {
   applied: {
@@ -152,10 +155,10 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
   headRules,
 ) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
 
-/** The fields that never decrease. */
+/** The fields of the head that never decrease. */
 export const growingHeadFields: readonly (keyof JournalHead)[] = ['incarnation', 'maxEpoch']
 
-/** Evaluates a fact. Returns undefined if one of its fields is unknown. */
+/** Evaluates a fact about a head. Returns undefined if one of the fact's fields is unknown. */
 export function evaluateHeadFact(fact: HeadFact, head: Partial<JournalHead>): boolean | undefined {
   const value = head[fact.field]
   if (value === undefined) return undefined
@@ -169,8 +172,8 @@ export function evaluateHeadFact(fact: HeadFact, head: Partial<JournalHead>): bo
 }
 
 /**
- * Returns the names of the rules that a head breaks. For a partly known head: the rules that it breaks whatever the
- * unknown fields are.
+ * Returns the names of the rules that a head breaks. For a partly known head, returns the rules that it breaks
+ * whatever the unknown fields are.
  */
 export function findBrokenHeadRules(head: Partial<JournalHead>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {
@@ -187,7 +190,7 @@ export const lastPosition = ({ epoch, last }: Pick<JournalHead, 'epoch' | 'last'
 
 /**
  * Returns the head of a new journal.
- * @param number of its epoch
+ * @param number of the new journal's epoch
  */
 export const createFirstHead = (epoch: Epoch, number: number): JournalHead => ({
   mode: 'writing',

@@ -9,22 +9,28 @@ export interface EntryChange {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
-  /** its leaf in the tree before the commit; null: the item did not exist, or was not in the tree */
+  /** `prev` is the item's leaf in the tree before the commit; null: the item did not exist, or was not in the tree */
   readonly prev: TreeLeaf | null
-  /** its leaf in the tree after the commit; null: the commit deletes the item */
+  /** `next` is the item's leaf in the tree after the commit; null: the commit deletes the item */
   readonly next: TreeLeaf | null
-  /** the item as stored, without `bucket`, which differs between clusters; null: the commit deletes it */
+  /**
+   * `item` is the item as stored, without `bucket`, which differs between clusters; null: the commit deletes the
+   * item
+   */
   readonly item: StoredItem | null
 }
 
-/** The journal entry at one position: all changes of one commit, or none. It is written once and never changes. */
+/**
+ * The journal entry at one position: all changes of one commit, or no changes. A journal entry is written once and
+ * never changes.
+ */
 export interface JournalEntry extends JournalPosition {
   /** random id of the commit; empty if nothing was committed at this position */
   readonly id: string
   /** epoch milliseconds */
   readonly at: number
   readonly body: readonly EntryChange[]
-  /** nothing was committed at this position, and nothing ever will be */
+  /** `noop`: nothing was committed at this position, and nothing ever will be */
   readonly noop?: true
   /** the Merkle root at this position, as the writing cluster recorded it */
   readonly root?: string
@@ -41,7 +47,8 @@ export const createNoopEntry = ({ epoch, seq }: JournalPosition, at: number): Jo
 })
 
 /**
- * Reports whether two journal entries are the same entry: staged twice, or committed by a call whose answer was lost.
+ * Reports whether two journal entries are the same entry, either staged twice or committed by a call whose answer
+ * was lost.
  */
 export const isSameEntry = (a: JournalEntry, b: JournalEntry): boolean =>
   a.epoch === b.epoch && a.seq === b.seq && a.id === b.id && a.noop === b.noop
@@ -52,7 +59,10 @@ type PackedLeaf = [leaf: string, gen: number | null] | null
 const packLeaf = (leaf: TreeLeaf | null): PackedLeaf => (leaf ? [leaf.leaf, leaf.gen] : null)
 const leafOf = (packed: PackedLeaf): TreeLeaf | null => (packed ? { leaf: packed[0], gen: packed[1] } : null)
 
-/** Encodes the changes of a commit for storage: deflated JSON, without fields that follow from others. */
+/**
+ * Encodes the changes of a commit for storage: deflated JSON, without fields that can be computed from other
+ * fields.
+ */
 export function encodeEntryBody(body: readonly EntryChange[]): Buffer {
   const packed = body.map(({ kind, pk, sk, prev, next, item }): Packed => {
     const { pk: _pk, sk: _sk, kind: _kind, pos: _pos, leaf: _leaf, bucket: _bucket, ...rest } = item ?? {}
@@ -63,9 +73,9 @@ export function encodeEntryBody(body: readonly EntryChange[]): Buffer {
 }
 
 /**
- * Bodies up to this many characters are compressed with less memory. Most bodies are those of one login and have some
- * hundred characters. By default a compressor allocates a quarter of a megabyte, and that costs more than the
- * compression. Inflating needs no such setting.
+ * Journal entries with bodies up to this many characters are compressed with less memory. Most bodies of journal
+ * entries are those of one login and have some hundred characters. By default a compressor allocates a quarter of a
+ * megabyte, and that costs more than the compression. Inflating a body needs no such setting.
  */
 const SMALL = 2048
 const FOR_SMALL: ZlibOptions = { windowBits: 11, memLevel: 4 }

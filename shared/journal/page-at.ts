@@ -7,9 +7,9 @@ import { addLiveSums, hashTreePage, type LeafLimbs } from './tree.ts'
 const positionInMark = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
 
 /**
- * Computes the hash of a page as it was at a position, by subtracting what later commits have added to its buckets.
+ * Computes the hash of a page at an earlier position, by subtracting the effect of later commits on its buckets.
  * @param tail begins at that position or earlier
- * @param now epoch seconds: generations that had ended at this time do not count
+ * @param now epoch seconds: generations that had ended at `now` do not count
  * @returns undefined when buckets contain commits whose journal entries could not be read
  */
 export async function computePageHashAt(

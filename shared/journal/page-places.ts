@@ -7,7 +7,7 @@ export interface TreePagePlace {
   readonly page: number
 }
 
-/** All pages of both subtrees. */
+/** The places of all pages of both subtrees. */
 export const allTreePages: readonly TreePagePlace[] = TREE_SUBTREES.flatMap(of =>
   treePageNames.map((_, page) => ({ of, page })),
 )

@@ -1,7 +1,7 @@
 /**
  * The name of a stretch of the journal that one cluster wrote: `<number>.<12 hex digits of the cluster's id>`. The
- * number has six digits. A number of seven digits is prefixed with `a`, one of eight with `b`, and so on, so that
- * names sort as their numbers do.
+ * number in an epoch's name has six digits. An epoch number of seven digits is prefixed with `a`, one of eight
+ * digits with `b`, and so on, so that names sort as their numbers do.
  */
 export type Epoch = string
 
@@ -30,21 +30,22 @@ const EPOCH_DIGITS = 6
 /** The highest epoch number: the highest decimal number of 15 digits, a safe integer. */
 const LAST_EPOCH = 999_999_999_999_999
 /**
- * The most by which an epoch number from another cluster may be above the known one. Each take-over raises the number
- * by one.
+ * The most by which an epoch number from another cluster may be above the highest known number. Each take-over
+ * raises the epoch number by one.
  */
 export const MAX_EPOCH_LEAD = 1000
 
 /**
- * Reports whether an epoch number is further above the known one than take-overs can explain.
+ * Reports whether an epoch number is further above the known number than take-overs can explain.
  * @param known number of an epoch
  */
 export const isEpochTooFarAhead = (epoch: Epoch, known: number): boolean =>
   epochNumber(epoch) > known + MAX_EPOCH_LEAD
 
 /**
- * Returns the name of an epoch. It contains the cluster's id, so no two clusters write in the same epoch.
- * @throws Error when there is no higher number
+ * Returns the name of an epoch. The name of an epoch contains the cluster's id, so no two clusters write in the
+ * same epoch.
+ * @throws Error when no higher epoch number exists
  */
 export function formatEpoch(number: number, cluster: string): Epoch {
   if (number > LAST_EPOCH)
@@ -76,7 +77,7 @@ export const epochNumber = (epoch: Epoch): number =>
 /** Returns a text that sorts after all positions of epochs with a lower number. */
 export const lowestPositionOfEpoch = (number: number): string => `${String(number).padStart(6, '0')}/`
 
-/** Returns a position as `<epoch>/<12 digits>`. These texts sort as positions do. */
+/** Returns a position as `<epoch>/<12 digits>`. Texts of positions sort as the positions do. */
 export const positionText = ({ epoch, seq }: JournalPosition): string => `${epoch}/${sequenceText(seq)}`
 
 /** Returns the number of a position as 12 digits. */
@@ -93,9 +94,9 @@ export function parsePosition(text: string): JournalPosition {
 }
 
 /**
- * Returns a mark, `<incarnation, 9 digits>/<position>`. Marks sort in the order in which one cluster applied changes.
- * The incarnation grows at each take-over and each sync, so the marks of a replay are above those of what it
- * replaces.
+ * Returns a mark, `<incarnation, 9 digits>/<position>`. Marks sort in the order in which one cluster applied
+ * changes. The incarnation grows at each take-over and each sync, so the marks of a replay are above the marks that
+ * it replaces.
  */
 export const bucketMarkText = (incarnation: number, pos: string): string =>
   `${String(incarnation).padStart(INCARNATION_DIGITS, '0')}/${pos}`
@@ -111,7 +112,7 @@ export const appendEpoch = (lineage: JournalLineage, epoch: Epoch, start: number
 /**
  * Finds the fork point of two journals. Epochs that one of the lineages has dropped do not matter, because lineages
  * that have diverged never share an epoch again.
- * @returns `forkPoint`: the last common position, or -1; `diverged`: the own journal continues after it
+ * @returns `forkPoint`: the last common position, or -1; `diverged`: the own journal continues after the fork point
  */
 export function compareLineages(
   source: { readonly lineage: JournalLineage },

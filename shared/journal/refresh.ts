@@ -14,7 +14,7 @@ import {
   treePagePkByName,
 } from './tree.ts'
 
-/** Returns the partition of the root hashes: one for each subtree, and `whole` for both together. */
+/** Returns the partition of the root hashes: one for each subtree, and `whole` for the whole tree. */
 export const treeRootsPk = (treeId: string): string => `t#${treeId}#root`
 
 export const TREE_SUBTREES = ['replicated', 'local'] as const
@@ -26,11 +26,11 @@ export const listTreePartitions = (treeId: string): string[] => [
   treeRootsPk(treeId),
 ]
 
-/** Journal entries read at once. */
+/** Number of journal entries that one read returns. */
 const WINDOW = 500
 /**
- * If more positions than this are new, all pages are recomputed, because reading the entries would cost more than it
- * saves.
+ * If more positions than this are new, all pages are recomputed, because reading the entries would cost more than
+ * it saves.
  */
 const MANY = 4000
 const AT_ONCE = 16
@@ -45,34 +45,35 @@ interface TreeContext {
   now: number
 }
 
-/** Partition keys of pages, or all of them. */
+/** Partition keys of the pages to compute, or all pages. */
 export type ChosenTreePages = ReadonlySet<string> | 'all'
 
 const has = (pages: ChosenTreePages, pk: string): boolean => pages === 'all' || pages.has(pk)
 
 /**
- * Milliseconds between two paced refreshes: `aPage` for each page that the first of them computed, at most `most`. So
- * a month of paced refreshes computes no more pages than `aPage` allows, and a root is never older than `most`.
+ * Milliseconds between two paced refreshes: `aPage` for each page that the earlier refresh computed, at most
+ * `most`. Because of this pause, a month of paced refreshes computes no more pages than `aPage` allows, and a root
+ * is never older than `most`.
  */
 const REFRESH_PACE_MS = { aPage: 1200, most: 600_000 } as const
 
-/** Reports whether a paced refresh may compute hashes now. A tree without a root is always due. */
+/** Reports whether a paced refresh may compute hashes now. The refresh of a tree without a root is always due. */
 const isDue = ({ at = 0, pages = 0 }: Pick<StoredPageHash, 'at' | 'pages'>, now: number): boolean =>
   now * 1000 >= at + Math.min(REFRESH_PACE_MS.most, REFRESH_PACE_MS.aPage * pages)
 
-/** Options of a refresh. */
+/** Options of a refresh of the tree's hashes. */
 interface RefreshOptions {
-  /** pages to compute even if unchanged; if given, both roots are computed too */
+  /** `recompute`: pages to compute even if unchanged; with `recompute`, both roots are computed too */
   recompute?: ChosenTreePages
-  /** skips the refresh if the last one was costly and recent */
+  /** `paced` skips the refresh if the previous refresh was costly and recent */
   paced?: boolean
 }
 
 /**
- * Computes the hashes of changed pages and of both roots, as of the frontier. A hash describes exactly one position,
- * so later commits that the buckets already contain are subtracted. When a generation ends, all pages are computed
- * again.
- * @returns how many pages were computed
+ * Computes the hashes of changed pages and of both roots, as of the frontier. A hash describes exactly one
+ * position, so the refresh subtracts later commits that the buckets already contain. When a generation ends, the
+ * refresh computes all pages again.
+ * @returns the number of computed pages
  */
 export async function refreshTreeHashes(
   standing: TreeContext,
@@ -105,7 +106,7 @@ export async function refreshTreeHashes(
   let count = 0
   for (const of of TREE_SUBTREES) {
     const { hash, pages } = await refreshSubtree(making, of, recompute ? undefined : roots.get(of))
-    // If a sync has begun meanwhile, these hashes are wrong: its changes have no journal entries.
+    // If a sync has begun meanwhile, these hashes are wrong: the sync's changes have no journal entries.
     if ((await journal.head())?.incarnation !== head.incarnation) return 0
     await journal.putPageHash(treeRootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
@@ -139,7 +140,8 @@ interface RefreshContext extends TreeContext {
 
 /**
  * Refreshes the hashes of one subtree.
- * @param known the stored root; if none of its pages has changed, it is kept and the page hashes are not read
+ * @param known the stored root; if none of its pages has changed, the refresh keeps the root and does not read the
+ * page hashes
  */
 async function refreshSubtree(
   making: RefreshContext,
@@ -163,8 +165,8 @@ async function refreshSubtree(
 }
 
 /**
- * Returns the position that the stored root describes; -1 if that position is not in this journal's lineage, or if a
- * generation has ended since.
+ * Returns the position that the stored root describes; -1 if that position is not in this journal's lineage, or if
+ * a generation has ended since.
  */
 export function refreshedTreePosition(
   root: StoredPageHash | undefined,

@@ -8,7 +8,7 @@ interface RoleChanged {
   /** the cluster record before and after the change */
   from: ClusterRecord
   to: ClusterRecord
-  /** the last position before the change, as text; empty: there is none */
+  /** `position` is the last position before the change, as text; empty if the journal had no position */
   position: string
   /** id of the role change, or of the request */
   operation: string

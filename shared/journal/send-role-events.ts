@@ -8,8 +8,8 @@ import { formatTime } from '../values/time.ts'
 const DETAIL_TYPE = 'DR role changed'
 
 /**
- * Sends role changes that are not sent yet to the event bus, and logs them for operators. If the process dies before
- * it deletes their items, they are sent again.
+ * Sends unsent role changes to the event bus, and logs them for operators. If the process dies before it deletes
+ * the items of the role changes, the next run sends these role changes again.
  */
 export async function sendRoleEvents({
   store,

@@ -13,9 +13,9 @@ import { makeRoleEventChange } from './role-event.ts'
 /** The reason for which a primary steps down. */
 export type StepDownReason =
   | { reason: 'demote'; epoch: string; successor?: undefined }
-  /** its tables are a restored copy */
+  /** the cluster's tables are a restored copy */
   | { reason: 'restored'; epoch: string; successor?: undefined }
-  /** its epoch has ended, and the call that ended it died before it changed the record */
+  /** the cluster's epoch has ended, and the call that ended it died before it changed the record */
   | { reason: 'unfinished'; epoch: string; successor?: undefined }
   /** `successor`: UUID of the secondary that asked for the handover */
   | { reason: 'handover'; epoch: string; successor: string }
@@ -28,11 +28,12 @@ const RECORD_TRIES = 5
 /**
  * Turns a primary into a secondary without a primary: ends its epoch permanently, then changes the record. The
  * cluster keeps its set, its key and its data, and its followers can fetch the rest of its journal. The call may be
- * interrupted at any point and repeated at any time. If the cluster has stepped down already, it only returns the end
- * again.
+ * interrupted at any point and repeated at any time. If the cluster has stepped down already, the function only
+ * returns the end again.
  * @param operation id of the role change or of the request, for the audit log
- * @returns the end, which the caller may send to others; undefined if this cluster has no epoch of its own
- * @throws ApiError `busy` while the end is undecided: call again
+ * @returns the end of the epoch, which the caller may send to others; undefined if this cluster has no epoch of its
+ * own
+ * @throws ApiError `busy` while the end is undecided; the caller then repeats the call
  */
 export async function stepDownAsPrimary(
   ports: Pick<Ports, 'store' | 'journal' | 'clock' | 'audit'>,

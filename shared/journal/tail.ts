@@ -15,16 +15,16 @@ export interface DataTableKey {
   readonly sk: string
 }
 
-/** The journal entries after a position. Each entry is read once, and only as far as callers ask. */
+/** The journal entries after a position. Each entry of the tail is read once, and only as far as callers need. */
 export interface JournalTail {
   /**
-   * Reads up to a position.
-   * @returns the positions up to there that have no entry yet
+   * Reads the tail up to a position.
+   * @returns the positions up to this position that have no entry yet
    */
   readUpTo(seq: number): Promise<ReadonlySet<number>>
   /** Returns the changes that the entries read so far make to the buckets of a page, in order. */
   changesOfPage(pk: string): readonly TailChange[]
-  /** Returns the keys that these entries change in a bucket. */
+  /** Returns the keys that the entries of the tail change in a bucket. */
   changedKeys(bucket: TreeBucket): readonly DataTableKey[]
 }
 
@@ -34,13 +34,13 @@ function push<T>(lists: Map<string, T[]>, name: string, one: T): void {
   else lists.set(name, [one])
 }
 
-/** Journal entries read at once. */
+/** Number of journal entries that one read returns. */
 const WINDOW = 500
 
 /**
  * Opens the tail of the journal after `after`.
  * @param after the position after which the tail begins
- * @param now epoch seconds: generations that had ended at this time do not count
+ * @param now epoch seconds: generations that had ended at `now` do not count
  */
 export function openJournalTail(
   journal: Pick<Journal, 'entries'>,
@@ -78,7 +78,7 @@ export function openJournalTail(
     return new Set([...missing].filter(hole => hole <= seq))
   }
 
-  // Reads run one after the other, so that no entry is counted twice.
+  // Reads of the tail run one after the other, so that no entry is counted twice.
   let turn: Promise<unknown> = Promise.resolve()
   return {
     readUpTo: seq => {

@@ -4,8 +4,8 @@ import { newRevision, toStoredItem } from '../storage/requests.ts'
 import type { TransactionElement } from './journal.ts'
 
 /**
- * Converts changes to elements of a transaction that also moves the head; no commit contains that. All items get one
- * revision.
+ * Converts changes to elements of a transaction that also moves the head; a commit never moves the head. All items
+ * of the transaction get one revision.
  * @throws Error for a change that is not a put, or that has no expectation about the stored item
  */
 export function toTransactionElements<const C extends readonly Change[]>(

@@ -14,27 +14,30 @@ import {
  */
 
 interface Transition<S extends Partial<JournalHead> | undefined, G extends readonly unknown[]> {
-  /** for each mode in which the head may be (`none`: there is no head yet), the mode after the move */
+  /** `modes`: for each mode in which the head may be (`none`: the journal has no head yet), the mode after the move */
   readonly modes: { readonly [M in JournalHeadMode | 'none']?: JournalHeadMode }
-  /** fields that must be as the caller read them, in addition to the mode if the caller read it */
+  /** `expects`: fields that must be as the caller read them, in addition to the mode if the caller read it */
   readonly expects: { readonly [K in keyof NonNullable<S>]?: true }
   readonly becomes: (seen: S, ...given: G) => Partial<JournalHead>
-  /** a field to which the move adds, whatever its value */
+  /** `adds`: a field to which the move adds a number, whatever the field's value */
   readonly adds?: Partial<Pick<JournalHead, 'last'>>
-  /** the component that makes the move */
+  /** `by` is the component that makes the move */
   readonly by: string
   readonly why: string
 }
 
 /**
- * Types a row. The parameters of `becomes` are the fields that the caller has read, and further values that it
- * passes.
+ * Gives a row of the head's moves its type. The parameters of `becomes` are the fields that the caller has read,
+ * and further values that the caller passes.
  */
 const row = <S extends Partial<JournalHead> | undefined, G extends readonly unknown[]>(
   one: Transition<S, G>,
 ): Transition<S, G> => one
 
-/** `isOld`: DynamoDB may have deleted entries of the filled positions. Then earlier entries count as not retained. */
+/**
+ * `isOld`: DynamoDB may have deleted entries of the filled positions. In this case earlier entries count as not
+ * retained.
+ */
 interface Filled {
   readonly isOld: boolean
 }
@@ -305,13 +308,13 @@ const before = (lineage: JournalLineage, seq: number): JournalLineage =>
 /** A sync whose segments are closed. */
 export interface CompletedSync {
   readonly what: 'all' | 'touched'
-  /** the position after which the replay begins */
+  /** `start` is the position after which the replay begins */
   readonly start: number
   /** lineage of the source */
   readonly lineage: JournalLineage
-  /** whether items were fetched that may be newer than their journal entries */
+  /** `hasFetched`: whether the sync fetched items that may be newer than their journal entries */
   readonly hasFetched: boolean
-  /** the end of the source's journal after the last fetch */
+  /** `end` is the end of the source's journal after the last fetch */
   readonly end: JournalPosition
 }
 
@@ -340,27 +343,27 @@ export type HeadTransitionName = keyof typeof headTransitions
 
 declare const made: unique symbol
 
-/** A move of the head. Only the rows of `headTransitions` create moves. */
+/** A move of the head. Only the rows of `headTransitions` create moves of the head. */
 export interface HeadMove {
   readonly [made]: true
   readonly name: HeadTransitionName
   /**
-   * modes in which the head may be; empty if the caller has read a mode that the row does not allow; `none`: there is
-   * no head yet
+   * `from`: modes in which the head may be; empty if the caller has read a mode that the row does not allow;
+   * `none`: the journal has no head yet
    */
   readonly from: readonly JournalHeadMode[] | 'none'
   readonly expect: Partial<JournalHead>
   readonly next: Partial<JournalHead>
   readonly add: Partial<Pick<JournalHead, 'last'>>
-  /** fields of the head after the move, as far as the caller knows them */
+  /** `after`: fields of the head after the move, as far as the caller knows them */
   readonly after: Partial<JournalHead>
 }
 
 type Rows = typeof headTransitions
 
 /**
- * The moves by the names of their rows. Each takes the head as its caller has read it, and further values that the
- * row needs.
+ * The moves of the head by the names of their rows. Each move takes the head as its caller has read it, and further
+ * values that the row needs.
  */
 export const headMoves = Object.fromEntries(
   Object.entries(headTransitions).map(([name, one]) => [

@@ -7,7 +7,7 @@ import { generationOfTtl, hasGenerationEnded, isGenerationForgotten } from './ge
 export interface TreeLeaf {
   /** base64url of 32 bytes */
   readonly leaf: string
-  /** the generation whose sum contains it; null: it is in the permanent sum */
+  /** `gen` is the generation whose sum contains the leaf; null: the leaf is in the permanent sum */
   readonly gen: number | null
 }
 
@@ -31,7 +31,7 @@ const ZERO: LeafLimbs = [0n, 0n, 0n]
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
 /**
- * Returns the bucket of a key: one of 256 in one of 256 pages of its subtree.
+ * Returns the bucket of a key: one of the 256 buckets in one of the 256 pages of its subtree.
  * @param treeId id of the tree; a wipe begins another tree
  */
 export function treeBucketOf(treeId: string, kind: Kind, pk: string, sk: string): TreeBucket {
@@ -43,11 +43,14 @@ export function treeBucketOf(treeId: string, kind: Kind, pk: string, sk: string)
 const subtree = (treeId: string, of: 'replicated' | 'local'): string =>
   `t#${treeId}#${of === 'replicated' ? 'r' : 'l'}`
 
-/** Returns the partition of a page. The page `root` has the hashes of all pages. */
+/** Returns the partition of a page. The page `root` contains the hashes of all pages. */
 export const treePagePkByName = (treeId: string, of: 'replicated' | 'local', page: string): string =>
   `${subtree(treeId, of)}#${page}`
 
-/** Returns the value of an item's attribute `bucket`. The index `tree` lists the items of a bucket by it. */
+/**
+ * Returns the value of an item's attribute `bucket`. The index `tree` lists the items of a bucket by this
+ * attribute.
+ */
 export const treeBucketText = ({ pk, sk }: TreeBucket): string => `${pk}/${sk}`
 
 /** Parses the attribute `bucket` of an item. */
@@ -57,15 +60,15 @@ export function parseTreeBucketText(text: string): TreeBucket {
 }
 
 /**
- * Computes the leaf of an item: the SHA-256 of everything that readers can see of it. Its position, its place in the tree
- * and its time to live are not included.
+ * Computes the leaf of an item: the SHA-256 of the parts of the item that readers can see. The leaf does not
+ * include the item's position, its place in the tree and its time to live.
  */
 export function computeItemLeaf({ pk, sk, kind, rev, data, uses, expires, due }: StoredItem): string {
   const content = [pk, sk, kind, rev, data, uses ?? null, expires ?? null, due ?? null]
   return sha256(canonical(content)).toString('base64url')
 }
 
-/** Returns the leaf of a stored item; null if it was written without a journal. */
+/** Returns the leaf of a stored item; null if the item was written without a journal. */
 export const readStoredLeaf = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): TreeLeaf | null =>
   leaf === undefined ? null : { leaf, gen: ttl === undefined ? null : generationOfTtl(ttl) }
 
@@ -75,7 +78,7 @@ export const readStoredLeafInTree = (
   treeId: string,
 ): TreeLeaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? readStoredLeaf(stored) : null)
 
-/** Adds an item's bucket in a tree. */
+/** Adds the bucket attribute of one tree to an item. */
 export const addTreeBucket = (item: StoredItem, treeId: string): StoredItem => ({
   ...item,
   bucket: treeBucketText(treeBucketOf(treeId, item.kind, item.pk, item.sk)),
@@ -119,8 +122,8 @@ export interface ItemLeafChange {
 }
 
 /**
- * Computes one delta for each bucket that the changes affect, because a transaction may contain an item only once. Buckets
- * whose sums do not change are included, because their marks keep the order of changes.
+ * Computes one delta for each bucket that the changes affect, because a transaction may contain an item only once.
+ * Buckets whose sums do not change are included, because their marks keep the order of changes.
  * @param now epoch seconds: forgotten generations are left out
  */
 export function computeBucketDeltas(
@@ -149,7 +152,7 @@ function add(sums: Map<string, LeafLimbs>, leaf: TreeLeaf, limbs: LeafLimbs, now
   sums.set(slot, plus(sums.get(slot) ?? ZERO, limbs))
 }
 
-/** Returns the attributes of a bucket for the parts of its sums: `p0`, `p1`, `p2`, `g5300_0` and so on. */
+/** Returns the attribute names of a bucket for the parts of its sums: `p0`, `p1`, `p2`, `g5300_0` and so on. */
 export const bucketSumAttributes = (sums: BucketSums): [attribute: string, part: bigint][] =>
   [...sums].flatMap(([slot, limbs]) =>
     limbs.map((limb, index): [string, bigint] => [slot === 'p' ? `p${index}` : `${slot}_${index}`, limb]),
@@ -157,7 +160,7 @@ export const bucketSumAttributes = (sums: BucketSums): [attribute: string, part:
 
 const SUM = /^(?:(p)|(g\d+)_)([012])$/
 
-/** Parses the sums of a bucket from its attributes. Other attributes are ignored. */
+/** Parses the sums of a bucket from its attributes. The parser ignores other attributes of the bucket. */
 export function parseBucketSums(attributes: Readonly<Record<string, bigint>>): BucketSums {
   const sums = new Map<string, [bigint, bigint, bigint]>()
   for (const [attribute, part] of Object.entries(attributes)) {
@@ -188,7 +191,10 @@ export function liveTotalText(sums: BucketSums, now: number): string {
   return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
 }
 
-/** Computes the hash of a page from the totals of its buckets, by sort key; base64url. Empty buckets do not count. */
+/**
+ * Computes the hash of a page from the totals of its buckets, by sort key; base64url. Empty buckets do not count in
+ * the hash of a page.
+ */
 export function hashTreePage(buckets: ReadonlyMap<string, LeafLimbs>): string {
   const lines = [...buckets]
     .filter(([, limbs]) => limbs.some(limb => limb !== 0n))
@@ -201,7 +207,10 @@ export function hashTreePage(buckets: ReadonlyMap<string, LeafLimbs>): string {
 export const hashTreeRoot = (pages: readonly string[]): string =>
   sha256(pages.join('\n')).toString('base64url')
 
-/** Computes the root of the whole tree from those of its subtrees; hex. Clusters compare it at equal positions. */
+/**
+ * Computes the root of the whole tree from the roots of its subtrees; hex. Clusters compare this root at equal
+ * positions.
+ */
 export const hashWholeTreeRoot = (replicated: string, local: string): string =>
   sha256(`${replicated}\n${local}`).toString('hex')
 

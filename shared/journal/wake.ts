@@ -3,8 +3,8 @@ import { putItem } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 
 /**
- * Makes this cluster's follower fetch at once: a resting run sees the notice, and if none is running, a new one starts. For
- * some seconds afterwards the run checks for new entries often (`bounds.EAGER_MS`).
+ * Makes this cluster's follower fetch at once: a resting run sees the notice, and if no run is active, a new run
+ * starts. For some seconds afterwards the run checks for new entries often (`bounds.EAGER_MS`).
  */
 export async function wakePuller(
   { store, clock, puller }: Pick<Ports, 'store' | 'clock' | 'puller'>,

@@ -8,8 +8,9 @@ import { type ActivateQuestion, activateMessageForms } from './role-messages.ts'
 import { type ActivateRequest, LINK_FORMAT } from './source.ts'
 
 /*
- * Seals an activation token to the exchange key that it names, together with a proof that the cluster has the private
- * half of its signing key. So nobody who carries the request can use the token with other keys.
+ * Seals an activation token to the exchange key that the token names, together with a proof that the cluster has
+ * the private half of its signing key. Because the token is sealed, nobody who carries the request can use the
+ * token with other keys.
  */
 
 type Named = Pick<ActivateQuestion, 'token' | 'cluster' | 'signingKey' | 'exchangeKey'>
@@ -43,7 +44,7 @@ const activationProof = (signing: KeyObject, set: string, named: Named): Buffer 
   sign(null, textOf(set, named), signing)
 
 /**
- * Reports whether a key made the proof.
+ * Reports whether a key made the proof of an activation request.
  * @param key raw Ed25519 key, 32 bytes
  */
 export const isActivationProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
@@ -78,7 +79,7 @@ export function makeActivationQuestion(
 /**
  * Seals a question with its proofs to one primary.
  * @param to raw X25519 key of the primary, and UUID of the DR set
- * @param by keys that sign proofs: the one that the question names, and one that the primary already knows
+ * @param by keys that sign proofs: the key that the question names, and a key that the primary already knows
  */
 export function sealActivationRequest(
   named: ActivateQuestion,
@@ -94,7 +95,7 @@ export function sealActivationRequest(
 }
 
 /**
- * Opens a sealed question. Returns undefined if it was not sealed to this key for this set.
+ * Opens a sealed question. Returns undefined if the question was not sealed to this key for this set.
  * @param own X25519
  * @throws Error for malformed content
  */

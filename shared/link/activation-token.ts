@@ -11,7 +11,7 @@ import { decodeBase64Url } from '../values/base64.ts'
 import { parseJsonObject } from '../values/json.ts'
 import { RAW_KEY_BYTES } from '../values/raw-keys.ts'
 
-/** The claims of an activation token. Times are epoch seconds. */
+/** The claims of an activation token. Times in the claims are epoch seconds. */
 export interface ActivationClaims {
   /** random, used once */
   jti: string
@@ -24,9 +24,15 @@ export interface ActivationClaims {
   id: string
   /** UUID of the DR set */
   set: string
-  /** raw Ed25519 key of the primary, base64url. The secondary accepts only answers signed by it. */
+  /**
+   * `primaryKey` is the raw Ed25519 key of the primary, base64url. The secondary accepts only answers signed by the
+   * primary's key.
+   */
   primaryKey: string
-  /** raw X25519 key of the primary, base64url. The secondary seals the request that hands in the token to it. */
+  /**
+   * `exchangeKey` is the raw X25519 key of the primary, base64url. The secondary seals the request that hands in
+   * the token to this exchange key.
+   */
   exchangeKey: string
 }
 
@@ -36,7 +42,7 @@ const HEADER = Buffer.from(JSON.stringify({ alg: 'ES512', kid: '', typ: 'JWT' })
 const SIGNATURE = { dsaEncoding: 'ieee-p1363' } as const
 const KEY_TEXT = { type: 'pkcs8', format: 'der' } as const
 
-/** Creates a P-521 key that signs activation tokens, as text. It is a secret. */
+/** Creates a P-521 key that signs activation tokens, as text. The activation token is a secret. */
 export const generateSignerKey = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export(KEY_TEXT).toString('base64')
 
@@ -104,7 +110,7 @@ const decodeStrictly = (text: string): Buffer | undefined =>
 const BOX = { purpose: 'activation token', set: '' } as const
 
 /**
- * Seals a token so that only one secondary can read it. The text has no dots.
+ * Seals an activation token so that only one secondary can read it. The text of a sealed token has no dots.
  * @param recipient raw X25519 key of the secondary
  */
 export const sealActivationToken = (
@@ -114,7 +120,7 @@ export const sealActivationToken = (
 ): string => sealBoxForKey(recipient, BOX, token, random)
 
 /**
- * Opens a sealed token; undefined when it was not sealed to this key.
+ * Opens a sealed token; undefined if the token was not sealed to this key.
  * @param own X25519
  */
 export const openActivationToken = (own: KeyObject, text: string): string | undefined =>

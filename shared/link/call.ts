@@ -12,13 +12,13 @@ import { type LinkCaller, readUnverifiedLinkOutcome, signLinkCall, verifyLinkOut
 import { linkMethodRow, type MethodQuestion, type MethodReply } from './methods.ts'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from './source.ts'
 
-/** One end of a link, with what it needs to call the other end. */
+/** One end of a link, with the keys and ports for calls to the other end. */
 export interface LinkEnd {
   set: string
-  /** the secondary's name; for a primary, its cluster's UUID */
+  /** `from` is the secondary's name; for a primary, its cluster's UUID */
   from: string
   signing: KeyObject
-  /** the other end's raw Ed25519 key. Only answers signed by it are accepted. */
+  /** `otherKey` is the other end's raw Ed25519 key. The caller accepts only answers signed by the other end's key. */
   otherKey: Uint8Array
 }
 
@@ -32,7 +32,7 @@ export interface LinkCallContext {
   until?: number | undefined
 }
 
-/** Milliseconds that a call may take if its row does not set a timeout. */
+/** Milliseconds that a link call may take if its row does not set a timeout. */
 export const DEFAULT_CALL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
@@ -72,7 +72,8 @@ export function createLinkCallSender(
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, normaliseMemberAddresses(addresses, rules))
     }
-    // `forms` of a method reads the reply of the same method. TypeScript cannot see that through the table.
+    // `forms` of a method reads the reply of the same method. TypeScript cannot see through the table that the
+    // reply belongs to the method.
     const reply = readReply(() => forms.answer.read(outcome.body) as MethodReply<typeof method>)
     return { reply: dropUnusableAddresses(reply, rules), time: Number(answer.time) }
   }
@@ -112,7 +113,8 @@ function toLinkSilent(text: string, cause: unknown): LinkSilent {
 }
 
 /**
- * Returns the error for an unverified answer. Its text includes the answer's text, which may help to find the fault.
+ * Returns the error for an unverified answer. The error's text includes the answer's text, which may help to find
+ * the fault.
  */
 function describeUnverified(method: LinkMethod, answer: Answer): LinkSilent {
   const outcome = readUnverifiedLinkOutcome(answer)

@@ -15,13 +15,13 @@ import {
 import { checkMessageBounds } from './forms.ts'
 import type { RefusalCode } from './source.ts'
 
-/** The caller of a call, and the lineage that it knows. */
+/** The caller of a link call, and the lineage that the caller knows. */
 export interface LinkCaller {
   /** UUID of the DR set */
   set: string
-  /** the secondary's name; for a call by the primary, its cluster's UUID */
+  /** `from` is the secondary's name; for a call by the primary, its cluster's UUID */
   from: string
-  /** lineage of the source as the caller last received it; empty: it knows none */
+  /** `lineage` of the source as the caller last received it; empty: the caller knows no lineage */
   lineage: JournalLineage
 }
 
@@ -32,7 +32,7 @@ const SIGNATURE = 64
 const digestOf = (lineage: JournalLineage): Buffer =>
   lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage))
 
-/** Reports whether the caller's lineage equals this one. A caller that knows no lineage yet matches any. */
+/** Reports whether the caller's lineage equals this lineage. A caller that knows no lineage yet matches any lineage. */
 export const callerKnowsLineage = (
   envelope: Pick<Envelope, 'lineageDigest'>,
   lineage: JournalLineage,
@@ -81,7 +81,10 @@ export function signLinkCall(
   return create(CallSchema, { envelope: create(EnvelopeSchema, { ...facts, signature }), body })
 }
 
-/** Returns the envelope of a call if all of its fields exist and are within their bounds; otherwise undefined. */
+/**
+ * Returns the envelope of a call if all fields of the envelope exist and are within their bounds; otherwise
+ * undefined.
+ */
 export function readCallEnvelope({ envelope, $unknown }: Call): Envelope | undefined {
   const known = envelope && !$unknown?.length && !envelope.$unknown?.length
   return known &&
@@ -116,7 +119,7 @@ export const isLinkCallSignedBy = (
 /** Returns the milliseconds by which the caller's clock is ahead, according to the signed time. */
 export const clockSkewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
 
-/** The outcome of a call: a body, or a refusal. */
+/** The outcome of a link call: a body, or a refusal. */
 export type LinkOutcome =
   | { kind: 'body'; body: Uint8Array }
   | { kind: 'refusal'; refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }

@@ -10,7 +10,7 @@ import type { LineageEpoch } from '../wire/gen/link_pb.ts'
 import { MAX_KEYS_PER_MESSAGE } from './source.ts'
 import { MAX_STATEMENT_CHAIN } from './statements.ts'
 
-/** Converts values to bytes and back. `read` throws an Error for malformed bytes. */
+/** Converts values of messages to bytes and back. `read` throws an Error for malformed bytes. */
 export interface MessageForm<T> {
   write(value: T): Uint8Array
   read(bytes: Uint8Array): T
@@ -38,12 +38,12 @@ const NAME = { bytes: 128 }
 const ADDRESS = { bytes: 2048, most: 64 }
 const SHORT = { bytes: 64 }
 const LONGEST_LINEAGE = 12
-/** A claimant sends one signer: that of the term with which it encrypts. */
+/** A claimant sends one signer: the signer of the term with which it encrypts. */
 const MOST_SIGNERS = 4
-/** Far more than one answer contains. */
+/** The limit is far more than one answer contains. */
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
-/** Bounds of all fields of messages except numbers, by field name. A test fails for a field without bounds. */
+/** Bounds of all fields of messages except numbers, by field name. A test fails for a message field without bounds. */
 export const messageFieldBounds: Readonly<Record<string, Bound>> = {
   set: SHORT,
   cluster: SHORT,

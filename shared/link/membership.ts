@@ -3,20 +3,26 @@ import { type LinkKeyPairs, linkPublicKeysOf } from './pair.ts'
 import { MAX_STATEMENT_CHAIN, signMemberStatement } from './statements.ts'
 
 /*
- * Adds to what a cluster knows of its own membership: after an admission, after a take-over, and after a fence that
- * another cluster acknowledged.
+ * Adds to a cluster's knowledge of its own membership: after an admission, after a take-over, and after a fence
+ * that another cluster acknowledged.
  */
 
 const MOST_ADDRESSES = 32
 const LONGEST_ADDRESS = 2048
 
-/** Merges addresses without duplicates. If there are more than 32, the addresses known longest stay. */
+/**
+ * Merges addresses of clusters without duplicates. If the merged list has more than 32 addresses, the addresses
+ * known longest stay.
+ */
 export const mergeMemberAddresses = (known: readonly string[], more: readonly string[]): string[] =>
   [...new Set([...known, ...more])]
     .filter(one => one !== '' && one.length <= LONGEST_ADDRESS)
     .slice(0, MOST_ADDRESSES)
 
-/** Merges statements, each after those on which it depends. If there are more than 256, the newest stay. */
+/**
+ * Merges statements, each after the statements on which it depends. If the merged list has more than 256
+ * statements, the newest statements stay.
+ */
 const mergeStatements = (
   known: readonly MembershipStatement[],
   more: readonly MembershipStatement[],
@@ -32,7 +38,7 @@ export interface NewAdmission {
   /** raw Ed25519 key of the primary, base64 */
   primaryKey: string
   statement: MembershipStatement
-  /** statements that lead to that key */
+  /** `chain`: statements that lead to the primary's key */
   chain: readonly MembershipStatement[]
   addresses: readonly string[]
 }
@@ -40,7 +46,7 @@ export interface NewAdmission {
 /**
  * Returns the membership after an admission. Earlier admissions and revocations by this cluster no longer count,
  * because its own admission has a later epoch.
- * @param before absent: this cluster comes from another set, or from none
+ * @param before absent: this cluster comes from another set, or from no set
  */
 export function addAdmissionToMembership(
   before: SetMembership | undefined,

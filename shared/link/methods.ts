@@ -14,37 +14,40 @@ import { activateMessageForms, fenceMessageForms, handoverMessageForms } from '.
 export interface LinkMethodRow {
   readonly forms: { readonly question: MessageForm<unknown>; readonly answer: MessageForm<unknown> }
   /**
-   * The kind of caller. `secondary`: signs with the key that it was admitted with; a primary's journal answers it.
-   * `newcomer`: signs with the key that the call itself names. `primary`: signs with the key that the link record
-   * names.
+   * The kind of caller of a link method. `secondary`: signs with the key that it was admitted with; a primary's
+   * journal answers its call. `newcomer`: signs with the key that the call itself names. `primary`: signs with the
+   * key that the link record names.
    */
   readonly by: 'secondary' | 'newcomer' | 'primary'
   /** milliseconds that a call may take; absent: `DEFAULT_CALL_TIMEOUT_MS` */
   readonly timeoutMs?: number
   /**
-   * each call must have a later time than all calls before, because it changes something; other methods may be
-   * repeated
+   * `requiresLaterTime`: each call must have a later time than all earlier calls, because it changes something;
+   * calls of other methods may be repeated
    */
   readonly requiresLaterTime?: true
   /**
-   * the call is refused unless the caller's lineage equals the primary's, because the answers to several calls must
-   * fit together
+   * `requiresSameLineage`: the call is refused unless the caller's lineage equals the primary's, because the
+   * answers to several calls must fit together
    */
   readonly requiresSameLineage?: true
   /**
-   * the call is valid whatever the clocks show; other calls are refused if the clocks of both clusters are too far
-   * apart
+   * `ignoresClock`: the call is valid whatever the clocks show; other calls are refused if the clocks of both
+   * clusters are too far apart
    */
   readonly ignoresClock?: true
-  /** its refusals are counted in the audit log, because anybody may send such a call */
+  /** `countsRefusals`: the audit log counts the refusals of this method, because anybody may send such a call */
   readonly countsRefusals?: true
-  /** a restored copy of a cluster answers it too */
+  /** `servedByCopies`: a restored copy of a cluster answers this method too */
   readonly servedByCopies?: true
 }
 
-/** The methods of `link.proto`, one row for each. Their handlers are in `serve/handlers.ts`. */
+/** The methods of `link.proto`, one row for each. The handlers of the methods are in `serve/handlers.ts`. */
 export const linkMethods = {
-  /** Hands in an activation token. The same cluster may repeat it with the same keys until its first heartbeat. */
+  /**
+   * Hands in an activation token to the primary. The same cluster may repeat this call with the same keys until its
+   * first heartbeat.
+   */
   Activate: {
     forms: activateMessageForms,
     by: 'newcomer',
@@ -60,21 +63,25 @@ export const linkMethods = {
    */
   Entries: { forms: entriesMessageForms, by: 'secondary', timeoutMs: 20_000 },
   /**
-   * Returns items in their present state, read consistently, in the order of their keys. The head is read after them.
+   * Returns items in their present state, read consistently, in the order of their keys. The handler reads the head
+   * after the items.
    */
   Items: { forms: itemsMessageForms, by: 'secondary', requiresSameLineage: true },
-  /** Returns a page of one segment of all items, read consistently. */
+  /** Returns a page of one of the segments into which all items are divided, read consistently. */
   Scan: { forms: scanMessageForms, by: 'secondary', timeoutMs: 20_000, requiresSameLineage: true },
   /** Returns hashes of the Merkle tree, by level. */
   Tree: { forms: treeMessageForms, by: 'secondary', requiresSameLineage: true },
-  /** Returns the keyring, once it has at least the term that the secondary asks for. */
+  /** Returns the keyring, once it has at least the term that the secondary requests. */
   Keyring: { forms: keyringMessageForms, by: 'secondary' },
   /**
-   * Makes the primary end the epoch of its last heartbeat, for this secondary only. A repeated call gets the same
-   * answer.
+   * Makes the primary end the epoch of its last heartbeat, for this secondary only. A repeated handover call gets
+   * the same answer.
    */
   Handover: { forms: handoverMessageForms, by: 'secondary', timeoutMs: 20_000, requiresLaterTime: true },
-  /** Makes a cluster end its epoch if that is earlier than the caller's. A repeated call gets the same answer. */
+  /**
+   * Makes a cluster end its epoch if that epoch is earlier than the caller's. A repeated fence gets the same
+   * answer.
+   */
   Fence: {
     forms: fenceMessageForms,
     by: 'newcomer',
@@ -82,7 +89,7 @@ export const linkMethods = {
     countsRefusals: true,
     servedByCopies: true,
   },
-  /** Tells a secondary that there are new entries to fetch. */
+  /** Notifies a secondary that the primary has new entries to fetch. */
   Notify: { forms: notifyMessageForms, by: 'primary', timeoutMs: 2000 },
 } as const satisfies Readonly<Record<LinkMethod, LinkMethodRow>>
 

@@ -23,12 +23,12 @@ export interface LinkPublicKeys {
 
 const VERSION = 1
 
-/** Creates a pair as text: base64 of the seeds, signing before exchange. It is a secret. */
+/** Creates a pair as text: base64 of the seeds, signing before exchange. The text of a key pair is a secret. */
 export const generateLinkKeyPairs = (random: (length: number) => Buffer): string =>
   random(2 * RAW_KEY_BYTES).toString('base64')
 
 /**
- * Parses the text of a pair.
+ * Parses the text of a key pair.
  * @throws Error for a text that `generateLinkKeyPairs` did not make
  */
 export function parseLinkKeyPairs(text: string): LinkKeyPairs {
@@ -49,7 +49,7 @@ export const linkPublicKeysOf = ({ signing, exchange }: LinkKeyPairs): LinkPubli
 export const formatLinkPublicKeys = ({ signing, exchange }: LinkPublicKeys): string =>
   Buffer.concat([Buffer.of(VERSION), exchange, signing]).toString('base64')
 
-/** Reports whether a box may be sealed to this key. Some keys, such as one of zeros, would keep nothing secret. */
+/** Reports whether a box may be sealed to this key. Some keys, such as a key of zeros, would keep nothing secret. */
 export function isExchangeKey(raw: Uint8Array): boolean {
   try {
     diffieHellman({ privateKey: ANY, publicKey: publicKeyFromRaw('X25519', raw) })

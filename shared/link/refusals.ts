@@ -5,9 +5,9 @@ import type { LinkMethod } from '../wire/carry.ts'
 import { LINK_FORMAT, LinkRefused } from './source.ts'
 
 /*
- * Refusals that clusters of a set send each other, one row for each. Each text says what is wrong and what to do
- * next. The operator of the calling cluster reads it in an answer, a status or a log. Only `unavailable` may pass by
- * itself.
+ * Refusals that clusters of a set send each other, one row for each. Each refusal text says what is wrong and what
+ * to do next. The operator of the calling cluster reads the refusal in an answer, a status or a log. Only the
+ * refusal `unavailable` may pass by itself.
  * @see docs/spec/replication.md#refusals
  */
 
@@ -31,11 +31,11 @@ const END_THIS_ONE =
   'if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote'
 const FAULTY = 'check that the caller is a cluster of this product, and upgrade it'
 
-// of every call
+// refusals of every call
 
 export const notALinkCallError = invalidArgument('this is not a call of the link', FAULTY)
 
-/** @param why what could not be read */
+/** @param why the part that could not be read */
 export const callBodyUnreadableError = invalidArgument(
   (method: LinkMethod, why: string) => `the body of ${method} cannot be read: ${why}`,
   FAULTY,
@@ -68,7 +68,7 @@ export const clockSkewError = failedPrecondition(
   'set the clocks right',
 )
 
-/** Two processes of one cluster may overtake each other. The refused one only has to call again. */
+/** Two processes of one cluster may overtake each other. The refused process only has to call again. */
 export const replayedCallError = unavailable(
   'this cluster has seen a call of this time or a later one: this one is a replay',
   'make a new call',
@@ -84,7 +84,7 @@ export const internalLinkError = unavailable('internal error', 'see the logs of 
 /** Wraps a `busy` error, whose text already says what to do next. */
 export const linkBusyError = (cause: Error) => new LinkRefused('unavailable', cause.message)
 
-// of a call by a secondary
+// refusals of a call by a secondary
 
 export const unknownCallerError = unauthenticated(
   'the call is not signed by the key of a secondary that was admitted here',
@@ -108,7 +108,7 @@ export const noPrimaryJournalError = failedPrecondition(
   FIND_PRIMARY,
 )
 
-/** @param seen by the caller; `own`: that this cluster writes */
+/** @param seen epoch that the caller has seen; `own`: epoch that this cluster writes */
 export const laterEpochSeenError = failedPrecondition(
   (seen: string, own: string) =>
     `the caller has seen epoch ${seen}, this cluster writes ${own}: another primary came after it`,
@@ -180,7 +180,7 @@ export const activationProofError = unauthenticated(
   'find out what changes calls on their way here',
 )
 
-/** @param cluster its UUID; `name`: that it has here */
+/** @param cluster the cluster's UUID; `name`: the cluster's name on this cluster */
 export const clusterAdmittedError = permissionDenied(
   (cluster: string, name: string) => `${cluster} is admitted here as ${name}, with other keys`,
   (_cluster, name) =>
@@ -192,7 +192,7 @@ export const selfSecondaryError = failedPrecondition(
   'give the token to another cluster',
 )
 
-/** The successor admits the caller once it is the primary. */
+/** The successor admits the caller once the successor is the primary. */
 export const handoverInProgressError = unavailable(
   'this cluster is handing over to another one',
   FIND_PRIMARY,
@@ -242,9 +242,9 @@ export const tokenInUseError = unavailable(
   'repeat it',
 )
 
-// of a handover
+// refusals of a handover
 
-/** @param own that this cluster writes, or wrote last */
+/** @param own epoch that this cluster writes, or wrote last */
 export const otherEpochError = failedPrecondition(
   (own: string, asked: string) => `this cluster writes ${own}, not ${asked}`,
   'repeat this after the next heartbeat of the secondary',
@@ -260,7 +260,7 @@ export const handedOverError = failedPrecondition(
 
 // Texts with `END_THIS_ONE` come from a cluster that refuses to be fenced.
 
-/** @param own that this cluster writes */
+/** @param own epoch that this cluster writes */
 export const staleFenceError = failedPrecondition(
   (own: string, claimed: string) => `this cluster writes ${own}, which is later than ${claimed}`,
   END_THIS_ONE,
@@ -276,7 +276,7 @@ export const epochOfOtherClusterError = invalidArgument(
   FAULTY,
 )
 
-/** @param own that this cluster writes */
+/** @param own epoch that this cluster writes */
 export const epochTooHighError = invalidArgument(
   (epoch: string, own: string) =>
     `${epoch} is more than ${MAX_EPOCH_LEAD} epochs above ${own}: take-overs cannot have led there`,
@@ -311,7 +311,7 @@ export const unknownClaimantError = permissionDenied(
   END_THIS_ONE,
 )
 
-// of a notice
+// refusals of a notice of new entries
 
 export const followsNoPrimaryError = failedPrecondition(
   'this cluster follows no primary',

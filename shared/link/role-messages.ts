@@ -35,15 +35,18 @@ function readStatement(message: StatementMessage | undefined): MembershipStateme
 
 const chainOf = (messages: readonly StatementMessage[]): MembershipStatement[] => messages.map(readStatement)
 
-/** The question that hands in an activation token. It has either `sealed` and the format, or everything else. */
+/**
+ * The question that hands in an activation token. The question has either `sealed` and the format, or everything
+ * else.
+ */
 export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
   /** raw keys of the caller */
   signingKey: Buffer
   exchangeKey: Buffer
   format: number
-  /** contains such a question, from `sealActivationRequest`; empty: this question is unsealed */
+  /** `sealed` contains an activation question, from `sealActivationRequest`; empty: this question is unsealed */
   sealed: string
-  /** proofs that the cluster has these keys; empty: none */
+  /** `proof`: proofs that the cluster has these keys; empty: no proof */
   proof: Buffer
   earlierProof: Buffer
 }
@@ -127,7 +130,7 @@ export interface FenceQuestion {
   key: string
   epoch: Epoch
   lineage: JournalLineage
-  /** statements that lead to that key */
+  /** `chain`: statements that lead to the key that signed the call */
   chain: readonly MembershipStatement[]
   addresses: readonly string[]
   /** the keys with which the claimant signs batch tokens */
@@ -136,11 +139,11 @@ export interface FenceQuestion {
 
 /** The answer of a cluster that has ended its epoch because of a fence. */
 export interface FenceReply extends JournalPosition {
-  /** the fenced cluster's statement about the claimant */
+  /** `voucher` is the fenced cluster's statement about the claimant */
   voucher: MembershipStatement
   /**
    * UUID of the fenced cluster, the raw Ed25519 key that signs the answer (base64), and the statements that lead to
-   * it
+   * this key
    */
   cluster: string
   key: string

@@ -12,15 +12,16 @@ import { type Answer, AnswerSchema, type Call, CallSchema, LinkService } from '.
 import type { RefusalCode } from './source.ts'
 
 /**
- * The uses of the link's function: it reads replicated items, writes what it knows of other members, and hands over.
+ * The uses of the link's function: it reads replicated items, writes its knowledge of other members, and hands
+ * over.
  */
 export const linkUses: readonly EndpointUse[] = ['read', 'scan', 'journal', 'pull', 'link', 'role']
 
-/** The prefix of the link's paths. They are not part of the API and are outside `/v1`. */
+/** The prefix of the link's paths. The link's paths are not part of the API and are outside `/v1`. */
 export const linkPath = `/${LinkService.typeName}/`
 
 /**
- * Answers a call.
+ * Answers a link call.
  * @param reachedAt address at which the call arrived
  */
 export type AnswerLinkCall = (method: LinkMethod, call: Call, reachedAt: string) => Promise<Answer>
@@ -34,8 +35,8 @@ const codes: Readonly<Record<RefusalCode, Code>> = {
 }
 
 /**
- * Adds the link's service to a router. A refusal is sent as an error with its code, and the signed answer is the
- * error's detail.
+ * Adds the link's service to a router. The service sends a refusal as an error with its code, and the signed answer
+ * is the error's detail.
  */
 export const createLinkRoutes =
   (answering: AnswerLinkCall) =>
@@ -54,7 +55,7 @@ function throwRefusal(answer: Answer): Answer {
   ])
 }
 
-/** Reports whether bytes are a `Call`, whatever it contains. */
+/** Reports whether bytes are a link `Call`, whatever it contains. */
 export function isLinkCallMessage(bytes: Uint8Array): boolean {
   try {
     return fromBinary(CallSchema, bytes) !== undefined

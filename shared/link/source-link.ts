@@ -27,9 +27,9 @@ import {
 type AnsweredBySource = MethodByCaller<'secondary'>
 
 /**
- * The methods that a primary answers, by the names of their rows. All but `activate`, `heartbeat` and `handover` may
- * be sent twice.
- * @throws LinkRefused when the primary refuses, in a signed answer; LinkSilent when there is no acceptable answer
+ * The methods that a primary answers, by the names of their rows. All methods except `activate`, `heartbeat` and
+ * `handover` may be sent twice.
+ * @throws LinkRefused when the primary refuses, in a signed answer; LinkSilent when no acceptable answer arrives
  */
 export type SourceLink = {
   [M in Exclude<AnsweredBySource, 'Heartbeat'> as MethodPropertyName<M>]: (
@@ -53,7 +53,7 @@ export function createSourceLink(
   around: LinkCallContext,
 ): SourceLink {
   const ask = createLinkCallSender(end, around)
-  /** the source's lineage as of its last heartbeat; the source refuses calls with another one */
+  /** the source's lineage as of its last heartbeat; the source refuses calls with another lineage */
   let lineage: JournalLineage = []
   let took = 0
   const asking = answeredBySource.map(method => [
@@ -107,7 +107,7 @@ function checkFormat(format: number): void {
   if (format > LINK_FORMAT) throw primaryTooNewError(format)
 }
 
-/** Asks until all keys are answered, and returns the head of the last answer. */
+/** Repeats the question until all keys are answered, and returns the head of the last answer. */
 async function fetchAllItems(
   ask: (part: ItemsRequest) => Promise<{ reply: ItemsAnswer }>,
   { keys }: ItemsRequest,

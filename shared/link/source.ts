@@ -7,20 +7,21 @@ import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 
 /**
- * The format of journal and link that this version speaks. A secondary does not follow a cluster with a higher one.
+ * The format of journal and link that this version speaks. A secondary does not follow a cluster with a higher
+ * format.
  */
 export const LINK_FORMAT = 1
 
-/** The maximum number of keys that one message asks for. */
+/** The maximum number of keys in one message. */
 export const MAX_KEYS_PER_MESSAGE = 100
 
 /** The exact end of a primary's epoch. No commit of that epoch has a higher position. */
 export interface HandedOverEpoch {
   epoch: Epoch
   seq: number
-  /** addresses of all clusters of the set that the primary knows */
+  /** `addresses` of all clusters of the set that the primary knows */
   addresses: readonly string[]
-  /** a keyring to import, sealed to this cluster's exchange key; empty: the primary does not send it */
+  /** `keyring` is a keyring to import, sealed to this cluster's exchange key; empty: the primary does not send it */
   keyring: string
 }
 
@@ -33,7 +34,7 @@ export interface ActivateRequest {
   address: string
   /** version of the product */
   version: string
-  /** earlier signing key of this cluster, which the primary may know */
+  /** `earlier` is an earlier signing key of this cluster, which the primary may know */
   earlier?: KeyObject | undefined
 }
 
@@ -52,22 +53,25 @@ export interface ActivateAnswer {
   /** addresses of the primary, and of other clusters of the set */
   addresses: string[]
   memberAddresses: string[]
-  /** the primary's statement that this cluster's key is a member of the set */
+  /** `statement` is the primary's statement that this cluster's key is a member of the set */
   statement: MembershipStatement
-  /** statements that lead from other clusters to the primary's own key */
+  /** `chain`: statements that lead from other clusters to the primary's own key */
   chain: readonly MembershipStatement[]
 }
 
 export interface HeartbeatRequest {
   position: JournalPosition
-  /** as status shows it */
+  /** `state` of the secondary as status shows it */
   state: string
   /** addresses of this secondary for the link and for clients; empty: unknown */
   address: string
   apiAddress: string
-  /** identity of the term with which this secondary has encrypted its own keys; absent or empty: it has not */
+  /**
+   * `ownTerm` is the identity of the term with which this secondary has encrypted its own keys; absent or empty: it
+   * has not encrypted them yet
+   */
   ownTerm?: string
-  /** highest epoch number that this secondary has seen; absent or 0: it writes a journal itself */
+  /** `maxEpoch` is the highest epoch number that this secondary has seen; absent or 0: it writes a journal itself */
   maxEpoch?: number
 }
 
@@ -88,20 +92,20 @@ export interface HeartbeatAnswer {
   /** addresses of the primary, and of other clusters of the set */
   addresses: string[]
   memberAddresses: string[]
-  /** epoch milliseconds of the newest journal entry at the frontier; 0: there is none */
+  /** `canaryAt`: epoch milliseconds of the newest journal entry at the frontier; 0 if there is no entry */
   canaryAt: number
   format: number
   /** address of the primary for clients; empty: unknown */
   apiAddress: string
-  /** identity of the term with which the primary encrypts; empty: unknown */
+  /** `term` is the identity of the term with which the primary encrypts; empty: unknown */
   term: string
 }
 
 export interface EntriesRequest {
   lineage: JournalLineage
-  /** the last position that the caller has; the answer begins with the next one */
+  /** `after` is the last position that the caller has; the answer begins with the next position */
   after: number
-  /** bytes of all bodies together; at least one journal entry is returned */
+  /** `maxBytes` of all bodies together; the answer has at least one journal entry */
   maxBytes: number
 }
 
@@ -139,7 +143,7 @@ export interface ScanAnswer {
 
 export interface TreeRequest {
   level: 'root' | 'page' | 'bucket'
-  /** below the root: `<r or l>#<page>`, followed by `/<bucket>` for a bucket */
+  /** below the root, a page is named `<r or l>#<page>`, followed by `/<bucket>` for a bucket */
   page?: string
 }
 
@@ -170,14 +174,14 @@ export class LinkRefused extends Error {
 export const isPermanentRefusal = (error: unknown): error is LinkRefused =>
   error instanceof LinkRefused && (error.code === 'permission_denied' || error.code === 'unauthenticated')
 
-/** Reports whether the same call may succeed later: there was no answer, or the other cluster was busy. */
+/** Reports whether the same call may succeed later: no answer arrived, or the other cluster was busy. */
 export const isTransient = (error: Error): boolean =>
   error instanceof LinkRefused
     ? error.code === 'unavailable'
     : error instanceof LinkSilent && !(error instanceof LinkUnbelieved)
 
 /**
- * There is no acceptable answer: the address was not reached, the call took too long, or the signature is missing or
+ * No acceptable answer arrived: the address was not reached, the call took too long, or the signature is missing or
  * by another key.
  */
 export class LinkSilent extends Error {
@@ -188,8 +192,9 @@ export class LinkSilent extends Error {
 }
 
 /**
- * An unsigned answer. It may come from the gateway of a cluster whose storage is gone, from a gateway that throttles,
- * or from any other server. The cluster may or may not work.
+ * An unsigned answer to a link call. An unsigned answer may come from the gateway of a cluster whose storage is
+ * gone, from a gateway that throttles, or from any other server. After an unsigned answer the called cluster may or
+ * may not work.
  */
 export class LinkUnsigned extends LinkSilent {
   constructor(text: string, options?: ErrorOptions) {
@@ -207,8 +212,9 @@ export class LinkUnbelieved extends LinkSilent {
 }
 
 /**
- * `unauthenticated`: not signed by an admitted key. `permission_denied`: revoked. `failed_precondition`: another set,
- * not a primary, another format, or clocks too far apart. `unavailable`: may pass. `invalid_argument`: not a call.
+ * `unauthenticated`: the call is not signed by an admitted key. `permission_denied`: the caller was revoked.
+ * `failed_precondition`: the callee is in another set, is not a primary or uses another format, or the clocks are
+ * too far apart. `unavailable`: the cause may pass by itself. `invalid_argument`: the body is not a call.
  */
 export type RefusalCode =
   | 'unauthenticated'

@@ -9,7 +9,7 @@ import {
 import type { LinkRefused } from './source.ts'
 import { isStatementSignedBy } from './statements.ts'
 
-/** A key of a cluster of the set. */
+/** A signing key of a cluster of the set. */
 export interface SetMemberKey {
   /** UUID of the cluster */
   id: string
@@ -20,17 +20,17 @@ export interface SetMemberKey {
 /** The facts by which a cluster decides whether a fence counts. */
 export interface FenceDecisionFacts {
   set: string
-  /** epoch that this cluster writes, or wrote last, and its lineage */
+  /** `ownEpoch`, `lineage`: epoch that this cluster writes, or wrote last, and its lineage */
   ownEpoch: Epoch
   lineage: JournalLineage
-  /** keys that this cluster has admitted since it last joined a primary, and has not revoked */
+  /** `registered`: keys that this cluster has admitted since it last joined a primary, and has not revoked */
   registered: readonly SetMemberKey[]
-  /** the key of the primary that admitted this cluster */
+  /** `issuer` is the key of the primary that admitted this cluster */
   issuer?: SetMemberKey | undefined
   /**
-   * The highest epoch number that the claimant had seen when it last followed this cluster. By following, the
-   * claimant gave up every epoch up to this number. It can claim only higher ones later. Absent or 0: it has not
-   * followed this cluster.
+   * The highest epoch number that the claimant had seen when it last followed this cluster. By following this
+   * cluster, the claimant gave up every epoch up to this number. The claimant can later claim only epochs with a
+   * higher number. Absent or 0: the claimant has not followed this cluster.
    */
   abandonedUpTo?: number
   /** UUIDs of clusters that were revoked in this set, as far as this cluster knows */
@@ -41,14 +41,14 @@ export interface FenceDecisionFacts {
 export interface PrimaryClaimant extends SetMemberKey {
   epoch: Epoch
   lineage: JournalLineage
-  /** statements, each after those on which it depends */
+  /** `chain`: statements, each after the statements on which it depends */
   chain: readonly MembershipStatement[]
 }
 
 const nameOf = ({ id, key }: SetMemberKey): string => `${id} ${key}`
 
 /**
- * Returns the keys to which statements lead from known keys, the known ones included.
+ * Returns the keys to which statements lead from known keys, including the known keys.
  * @param usable which statements may be used; default: all
  */
 export function collectTrustedMemberKeys(
@@ -68,14 +68,14 @@ export function collectTrustedMemberKeys(
   return [...found.values()]
 }
 
-/** Reports whether a key is among others. */
+/** Reports whether a key is in a list of keys. */
 export const includesMemberKey = (keys: readonly SetMemberKey[], wanted: SetMemberKey): boolean =>
   keys.some(one => nameOf(one) === nameOf(wanted))
 
 /**
- * Returns why a claimant may not fence this cluster; undefined: the fence counts. A revoked cluster never fences the
- * cluster that has revoked it, neither by its own take-over nor through others. A cluster that became primary after
- * several switches may fence.
+ * Returns why a claimant may not fence this cluster; undefined: the fence counts. A revoked cluster never fences
+ * the cluster that has revoked it, neither by its own take-over nor through other clusters. A cluster that became
+ * primary after several switches may fence.
  */
 export function findFenceFault(
   facts: FenceDecisionFacts,
@@ -93,8 +93,8 @@ export function findFenceFault(
     facts.set,
     roots,
     claimant.chain,
-    // A statement of an epoch before this cluster's own may have been revoked since. A statement about the issuer's
-    // own next key still counts.
+    // A statement of an epoch before this cluster's own epoch may have been revoked since. An issuer's statement
+    // about its own next key still counts.
     ({ issuer, subject, epoch }) =>
       !isRevoked(issuer) && !isRevoked(subject) && (issuer === subject || epoch > facts.ownEpoch),
   )

@@ -8,7 +8,7 @@ import {
 } from '../values/raw-keys.ts'
 import { decryptText, encryptText, GCM_NONCE_LENGTH } from './encryption.ts'
 
-/** The purpose of a box. A box opens only for the purpose and the set that it was sealed for. */
+/** The purpose of a sealed box. A box opens only for the purpose and the set for which it was sealed. */
 export interface SealedBoxPlace {
   purpose: 'activation token' | 'activation' | 'keyring'
   /** UUID of the DR set; empty if it is unknown before the box is opened */
@@ -17,7 +17,7 @@ export interface SealedBoxPlace {
 
 /**
  * Seals a text to an X25519 key: base64url of a one-time public key, nonce, ciphertext and tag. Anybody can seal a
- * box, so its content, or a signature around it, must show who made it.
+ * box, so its content, or a signature around it, must show its author.
  * @throws Error for a recipient key with which nothing could be kept secret
  */
 export function sealBoxForKey(
@@ -34,7 +34,7 @@ export function sealBoxForKey(
 }
 
 /**
- * Opens a box. Returns undefined for anything that was not sealed to this key for this place.
+ * Opens a sealed box. Returns undefined for a text that was not sealed to this key for this place.
  * @param own X25519
  */
 export function openSealedBox(own: KeyObject, place: SealedBoxPlace, box: string): string | undefined {
@@ -52,7 +52,8 @@ export function openSealedBox(own: KeyObject, place: SealedBoxPlace, box: string
 const placeOf = ({ purpose, set }: SealedBoxPlace): string => JSON.stringify(['box', purpose, set])
 
 /**
- * Derives the key of a box. Both public keys go into the derivation, so that a box belongs to exactly these two keys.
+ * Derives the encryption key of a sealed box. Both public keys go into the derivation, so that a box belongs to
+ * exactly these two keys.
  */
 const deriveBoxKey = (own: KeyObject, other: Uint8Array, both: readonly Uint8Array[]): KeyObject => {
   const shared = diffieHellman({ privateKey: own, publicKey: publicKeyFromRaw('X25519', other) })

@@ -2,19 +2,20 @@ import type { Item, Key, Kind, TreeMembership } from './kinds.ts'
 import type { StoredDataByKind } from './stored.ts'
 
 /**
- * The state that a write expects: no item, any, or the revision that was read. `orAbsent`: that revision or no item.
+ * The state of an item that a write expects: no item, any item, or the revision that was read. `orAbsent`: the
+ * revision that was read, or no item.
  */
 export type ExpectedItem = 'absent' | 'any' | { rev: string; inTree?: TreeMembership; orAbsent?: true }
 
-/** Returns the expectation that an item is as it was read. */
+/** Returns the expectation that an item has the revision that was read. */
 const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Exclude<ExpectedItem, string> => ({
   rev,
   ...(inTree ? { inTree } : {}),
 })
 
 /**
- * One element of a commit. All elements of a commit take effect together or not at all. There is no element that only
- * checks an item: overlapping transactions cancel each other, and most commits would check the same few items.
+ * One element of a commit. All changes of a commit take effect together or not at all. No change only checks an
+ * item: overlapping transactions cancel each other, and most commits would check the same few items.
  */
 export type Change =
   | PutChange
@@ -31,11 +32,11 @@ export interface PutChange {
 
 /** Times of an item in epoch seconds, all optional. */
 export interface ItemTimes {
-  /** an item of a kind with `expiry: 'dies'` counts as absent from then on */
+  /** `expires`: an item of a kind with `expiry: 'dies'` counts as absent from this time on */
   expires?: number
-  /** tidy may consider an item of a kind with `expiry: 'swept'` from then on */
+  /** `due`: tidy may consider an item of a kind with `expiry: 'swept'` from this time on */
   due?: number
-  /** DynamoDB may delete the item from then on, long after it has stopped to count */
+  /** DynamoDB may delete the item from this time on, long after it has stopped to count */
   ttl?: number
 }
 
@@ -62,7 +63,7 @@ export const putItem = <K extends Kind>(key: Key<K>, data: StoredDataByKind[K]):
 })
 
 /**
- * Replaces an item that is unchanged since it was read. If it was not found when it was read, it must still be
+ * Replaces an item that is unchanged since it was read. If the item was absent when it was read, it must still be
  * absent.
  */
 export const replaceItem = <K extends Kind>(
@@ -72,7 +73,7 @@ export const replaceItem = <K extends Kind>(
   times: ItemTimes = {},
 ): Change => ({ kind: 'put', key, data, expected: read ? asRead(read) : 'absent', times })
 
-/** Sets the counter of an item that is unchanged since it was read. Nothing else in the item changes. */
+/** Sets the counter of an item that is unchanged since it was read. The other data of the item stays unchanged. */
 export const setItemCounter = (item: Item, left: number): Change => ({
   kind: 'count',
   key: item,
@@ -90,7 +91,7 @@ export const removeItemIfUnchanged = (item: Key & Pick<Item, 'rev' | 'inTree'>):
   expected: asRead(item),
 })
 
-/** Deletes an item unless it has changed since it was read. An item that is gone already counts as deleted. */
+/** Deletes an item unless it has changed since it was read. An item that is already absent counts as deleted. */
 export const removeItemUnlessChanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
   kind: 'delete',
   key: item,

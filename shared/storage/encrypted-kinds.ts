@@ -11,8 +11,8 @@ export const listEncryptedKinds = (sorts: readonly ReencryptionRule[]): { kind: 
   })
 
 /**
- * The keys of items that this cluster deletes when it takes over the keyring of another set. Each is created again
- * when it is next needed.
+ * The keys of items that this cluster deletes when it takes over the keyring of another set. Each deleted item is
+ * created again when it is next needed.
  */
 export const renewableItemKeys: readonly Key[] = listEncryptedKinds(['renew']).map(({ kind }) =>
   (key as unknown as (kind: Kind) => Key)(kind),

@@ -1,10 +1,10 @@
 import type { EncryptedText } from '../values/secret.ts'
 
 /**
- * The rule for an encrypted field after another term has begun to encrypt. `reencrypt`: a background job re-encrypts
- * it. `renew`: as `reencrypt`, but it is deleted when the cluster takes over the keyring of another set, because it
- * can be created again. `forget`: it is short-lived and is never re-encrypted; a reader that cannot decrypt it treats
- * it as absent. `own-term`: it belongs to its term and ends with it.
+ * The rule for an encrypted field after a new term has begun to encrypt. `reencrypt`: a background job re-encrypts
+ * the field. `renew`: as `reencrypt`, but the field is deleted when the cluster takes over the keyring of another
+ * set, because it can be created again. `forget`: the field is short-lived and is never re-encrypted; a reader that
+ * cannot decrypt it treats it as absent. `own-term`: the field belongs to its term and ends with it.
  */
 export type ReencryptionRule = 'reencrypt' | 'renew' | 'forget' | 'own-term'
 
@@ -25,7 +25,10 @@ type PathsAt<P extends string, V> = V extends EncryptedText
       ? `${P}.${EncryptedPaths<V>}`
       : never
 
-/** The column `encrypted` of a kind: the rule of each encrypted field. Kinds without such a field have no column. */
+/**
+ * The column `encrypted` of a kind: the rule of each encrypted field. Kinds without an encrypted field have no
+ * column.
+ */
 export type EncryptedColumn<T> = [EncryptedPaths<T>] extends [never]
   ? { encrypted?: never }
   : { encrypted: Readonly<Record<EncryptedPaths<T>, ReencryptionRule>> }
@@ -33,7 +36,7 @@ export type EncryptedColumn<T> = [EncryptedPaths<T>] extends [never]
 /** An encrypted field of an item. */
 export interface EncryptedField {
   path: string
-  /** the field name that its encryption is bound to: the last name of the path */
+  /** `field` is the field name that the encryption is bound to: the last name of the path */
   field: string
   text: EncryptedText
 }

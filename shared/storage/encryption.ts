@@ -10,12 +10,16 @@ import type { EncryptedText } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
 /**
- * The keys of one term of the keyring. They are key objects, because parsing key bytes takes longer than using them.
+ * The keys of one term of the keyring. The term's keys are key objects, because parsing key bytes takes longer than
+ * using them.
  */
 export interface TermKeys {
-  /** derived from the key, so two clusters with the same key agree on it */
+  /** `id` of the term is derived from its key, so two clusters with the same key agree on the id */
   id: string
-  /** the number that its encrypted texts begin with; after a forced promotion two terms may have the same number */
+  /**
+   * `version` is the number at the beginning of the term's encrypted texts; after a forced promotion two terms may
+   * have the same number
+   */
   version: number
   /** AES-256: `items` encrypts fields of items, `tokens` encrypts batch tokens */
   items: KeyObject
@@ -43,17 +47,17 @@ export const deriveTermKeys = (version: number, dataKey: Uint8Array): TermKeys =
   tokens: deriveKey(dataKey, 'batch tokens'),
 })
 
-/** Derives the HMAC key for values in the audit log and for accessors. It never rotates. */
+/** Derives the HMAC key for values in the audit log and for accessors. The fixed key never rotates. */
 export const deriveHmacKey = (fixedKey: Uint8Array): KeyObject => deriveKey(fixedKey, 'audit')
 
 /**
  * Returns the associated data of an encrypted field, so that its text cannot be decrypted at another place. The
- * table's name is not part of it.
+ * table's name is not part of the associated data.
  */
 const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string =>
   JSON.stringify([kind, pk, sk, field, version])
 
-/** Encrypts a field. The text is `<version>.<nonce, ciphertext and tag as base64url>`. */
+/** Encrypts a field of an item. The text is `<version>.<nonce, ciphertext and tag as base64url>`. */
 export const encryptField = (
   term: TermKeys,
   key: Key,
@@ -64,7 +68,7 @@ export const encryptField = (
   `${term.version}.${encryptText(term.items, placeOf(key, field, term.version), text, nonce)}` as EncryptedText
 
 /**
- * Decrypts a field.
+ * Decrypts a field of an item.
  * @throws Error when this keyring did not encrypt the text for this place
  */
 export function decryptField(
@@ -81,7 +85,7 @@ export function decryptField(
   throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted${why}`)
 }
 
-/** Decrypts a field, and returns the text with the term that encrypted it; undefined if no term did. */
+/** Decrypts a field, and returns the text with the term that encrypted it; undefined if no term encrypted it. */
 export const decryptFieldWithTerms = (
   terms: readonly TermKeys[],
   key: Key,
@@ -98,7 +102,10 @@ const BATCH = 'batch token'
 export const encryptBatchToken = (term: TermKeys, content: string, nonce: Buffer): string =>
   `${term.version}.${encryptText(term.tokens, BATCH, content, nonce)}`
 
-/** Decrypts a batch token, and returns its content with the term that encrypted it; undefined if no term did. */
+/**
+ * Decrypts a batch token, and returns its content with the term that encrypted it; undefined if no term encrypted
+ * it.
+ */
 export const decryptBatchToken = (
   terms: readonly TermKeys[],
   encrypted: string,
@@ -108,19 +115,19 @@ export const decryptBatchToken = (
     return content === undefined ? undefined : { content, term }
   })
 
-/** Returns a secret as the audit log shows it. */
+/** Returns a secret in the form in which the audit log shows it. */
 export const computeAuditHmac = (hmacKey: KeyObject, text: string): string =>
   `hmac-sha256:${createHmac('sha256', hmacKey).update(text).digest('hex')}`
 
 const VERSION = /^[1-9]\d{0,8}(?=\.)/
 
-/** Returns the number of the term that an encrypted text names; undefined if it names none. */
+/** Returns the number of the term that an encrypted text names; undefined if it names no term. */
 export const termNumberOf = (encrypted: string): number | undefined => {
   const named = VERSION.exec(encrypted)?.[0]
   return named === undefined ? undefined : Number(named)
 }
 
-/** Tries the terms whose number the text names. Only the right one passes the check of the tag. */
+/** Tries the terms whose number the text names. Only the term that encrypted the text passes the check of the tag. */
 function tryTerms<T>(
   terms: readonly TermKeys[],
   encrypted: string,
@@ -135,14 +142,14 @@ function tryTerms<T>(
   return undefined
 }
 
-/** Encrypts with AES-256-GCM, bound to a place. Returns nonce, ciphertext and tag as base64url. */
+/** Encrypts a text with AES-256-GCM, bound to a place. Returns nonce, ciphertext and tag as base64url. */
 export function encryptText(key: KeyObject, place: string, text: string, nonce: Buffer): string {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
   const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([body, cipher.getAuthTag()]).toString('base64url')
 }
 
-/** Decrypts a text. Returns undefined if it was not encrypted with this key for this place. */
+/** Decrypts a text. Returns undefined if the text was not encrypted with this key for this place. */
 export function decryptText(key: KeyObject, place: string, body: string): string | undefined {
   const bytes = Buffer.from(body, 'base64url')
   if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== body) return undefined
@@ -155,5 +162,5 @@ export function decryptText(key: KeyObject, place: string, body: string): string
   }
 }
 
-/** Length of the nonces that the encryption functions take, bytes. A nonce is random and never reused. */
+/** Length of the nonces that the encryption functions take, bytes. A nonce of AES-GCM is random and never reused. */
 export const GCM_NONCE_LENGTH = NONCE

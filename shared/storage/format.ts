@@ -1,16 +1,19 @@
 /**
- * The format of the cluster record and of the journal's head. A version that stores something this one would misread
- * must use a higher format. Messages between clusters have their own format, in shared/link/source.ts.
+ * The format of the cluster record and of the journal's head. A version that stores data that this version would
+ * misread must use a higher format. Messages between clusters have their own format, in shared/link/source.ts.
  */
 export const STORED_FORMAT = 1
 
-/** The stored format differs from this version's. Requests are refused with `unknown_format`, 503. */
+/**
+ * The stored format differs from the format of this version. Requests are refused with `unknown_format`, 503, if
+ * the stored format is unknown.
+ */
 export class UnknownFormatError extends Error {
   readonly code = 'unknown_format'
 }
 
 /**
- * Rejects an item that another version has stored, before any of it is used.
+ * Rejects an item that another version has stored, before any field of the item is used.
  * @throws UnknownFormatError if the format is missing or is not this version's
  */
 export function checkStoredFormat(what: 'cluster record' | 'journal head', format: unknown): void {
@@ -33,5 +36,8 @@ export function checkRequiredAttributes(kind: string, names: readonly string[], 
     )
 }
 
-/** The advice in errors about a cluster of another version. The embedded host recognises that error by this text. */
+/**
+ * The advice in errors about a cluster of another version. The embedded host recognises the error about another
+ * version by this text.
+ */
 export const OTHER_VERSION_ADVICE = 'deploy the version that stored it; nothing has been changed'

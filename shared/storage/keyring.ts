@@ -1,16 +1,16 @@
 import { createSecretKey } from 'node:crypto'
 import { decryptText, encryptText, termIdOf } from './encryption.ts'
 
-/** The keys of a keyring in clear. They are in memory only. */
+/** The unencrypted keys of a keyring. Unencrypted keys are in memory only. */
 export interface KeyringKeys {
-  /** base64; never replaced, so that what is derived from it stays comparable for the life of the cluster */
+  /** `fixed`, base64, is never replaced, so that texts derived from it stay comparable for the life of the cluster */
   fixed: string
   terms: readonly DataKey[]
-  /** identity of the term that encrypts */
+  /** `activeTerm` is the identity of the term that encrypts */
   activeTerm: string
-  /** identities of terms whose keys were destroyed; readers do not wait for them */
+  /** `destroyedTerms`: identities of terms whose keys were destroyed; readers do not wait for these terms */
   destroyedTerms?: readonly string[]
-  /** this cluster's key that signs batch tokens of a term; never given to another cluster */
+  /** `signer` is this cluster's key that signs batch tokens of a term; the key is never given to another cluster */
   signer?: Signer
 }
 
@@ -26,7 +26,7 @@ interface DataKey {
   number: number
   /** base64 */
   key: string
-  /** the set does not have the term: it decrypts fields, and its batch tokens do not count */
+  /** `readOnly`: the set does not have the term, so the term only decrypts fields, and its batch tokens do not count */
   readOnly?: true
 }
 
@@ -57,14 +57,15 @@ export function activeKeyringTerm({ terms, activeTerm: active }: KeyringKeys): D
 export const activeTermNumber = (keys: KeyringKeys): number => activeKeyringTerm(keys).number
 
 /**
- * Returns the highest number of all terms. After a forced promotion it may be above that of the term that encrypts.
+ * Returns the highest number of all terms. After a forced promotion the highest number may be above the number of
+ * the encrypting term.
  */
 export const highestTermNumber = ({ terms }: KeyringKeys): number => Math.max(...terms.map(one => one.number))
 
 /** Returns the identities of all terms. */
 export const heldTermIds = ({ terms }: KeyringKeys): string[] => terms.map(termIdOfDataKey)
 
-/** Adds a term, which encrypts from now on. Its number is above all others. */
+/** Adds a term, which encrypts from now on. The number of the new term is above all other numbers. */
 export const addNextKeyringTerm = (keys: KeyringKeys, random: Random): KeyringKeys =>
   withTerm(keys, highestTermNumber(keys) + 1, random)
 
@@ -79,7 +80,7 @@ function withTerm(keys: KeyringKeys, version: number, random: Random): KeyringKe
   }
 }
 
-/** Adds a signer of this cluster's own for the term that encrypts, if it has none. */
+/** Adds this cluster's own signer for the encrypting term, if the keyring has no signer for it. */
 export const addBatchTokenSigner = (keys: KeyringKeys, random: Random): KeyringKeys =>
   keys.signer?.term === keys.activeTerm
     ? keys
@@ -89,11 +90,11 @@ export const addBatchTokenSigner = (keys: KeyringKeys, random: Random): KeyringK
 export const removeBatchTokenSigner = ({ signer: _, ...keys }: KeyringKeys): KeyringKeys => keys
 
 /**
- * Unites the terms of two keyrings, by identity. The first keyring's active term encrypts. Terms that either keyring
- * has destroyed stay destroyed.
+ * Unites the terms of two keyrings, by identity. The active term of the first keyring encrypts. Terms that either
+ * keyring has destroyed stay destroyed.
  * @param leading of the primary
  * @param other of a cluster that follows the primary, or will
- * @param lost whether terms that only `other` has were lost by the set: then they are read-only
+ * @param lost whether the set has lost the terms that only `other` has; lost terms become read-only
  */
 export function uniteKeyrings(leading: KeyringKeys, other: KeyringKeys, lost = false): KeyringKeys {
   const { fixed, activeTerm: active } = leading
@@ -116,9 +117,9 @@ export function uniteKeyrings(leading: KeyringKeys, other: KeyringKeys, lost = f
 }
 
 /**
- * Removes terms and marks them as destroyed, so that readers do not wait for them.
+ * Removes terms from a keyring and marks them as destroyed, so that readers do not wait for them.
  * @param ids identities
- * @throws Error when one of them encrypts
+ * @throws Error when one of these terms encrypts
  */
 export function removeKeyringTerms(keys: KeyringKeys, ids: readonly string[]): KeyringKeys {
   if (ids.includes(keys.activeTerm)) throw new Error('the term that encrypts cannot be destroyed')
@@ -128,7 +129,10 @@ export function removeKeyringTerms(keys: KeyringKeys, ids: readonly string[]): K
 
 const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring])
 
-/** Encrypts keys with a data key. They can be decrypted only with that data key, and only as the same keyring. */
+/**
+ * Encrypts the keys of a keyring with a data key. The keys can be decrypted only with the same data key, and only
+ * as the same keyring.
+ */
 export const sealKeyringEnvelope = (
   dataKey: Uint8Array,
   keyring: string,
@@ -137,8 +141,8 @@ export const sealKeyringEnvelope = (
 ): string => encryptText(createSecretKey(dataKey), placeOf(keyring), JSON.stringify(keys), nonce)
 
 /**
- * Decrypts keys.
- * @throws Error when they were encrypted with another data key, or for another keyring
+ * Decrypts the keys of a keyring.
+ * @throws Error when the keys were encrypted with another data key, or for another keyring
  */
 export function openKeyringEnvelope(dataKey: Uint8Array, keyring: string, encrypted: string): KeyringKeys {
   const text = decryptText(createSecretKey(dataKey), placeOf(keyring), encrypted)
@@ -147,8 +151,8 @@ export function openKeyringEnvelope(dataKey: Uint8Array, keyring: string, encryp
 }
 
 /**
- * Checks the form of keys.
- * @throws Error for keys that another version has made
+ * Checks the form of a keyring's keys.
+ * @throws Error for a keyring that another version has made
  */
 export function checkKeyringKeys(keys: KeyringKeys): KeyringKeys {
   if (typeof keys.activeTerm !== 'string' || !Array.isArray(keys.terms))

@@ -5,7 +5,7 @@ import type { StoredDataByKind } from './stored.ts'
 
 export type Kind = keyof StoredDataByKind
 
-/** The key of an item with its kind. Only this file builds keys. */
+/** The key of an item with its kind. Only this file builds keys of items. */
 export interface Key<K extends Kind = Kind> {
   readonly kind: K
   readonly pk: string
@@ -13,16 +13,17 @@ export interface Key<K extends Kind = Kind> {
 }
 
 /**
- * The owner with which items of a kind are removed. `mount`: they are in a collection of the mount. `alias`: they
- * lead to an alias of a mount. `login`: each names the mount that it came from, if any (`mount`). `token`: they are
- * in the partition of a token.
+ * The owner with which items of a kind are removed. `mount`: items of this kind are in a collection of the mount.
+ * `alias`: items of this kind lead to an alias of a mount. `login`: each item names the mount that its login came
+ * from, if any (`mount`). `token`: items of this kind are in the partition of a token.
  */
 type Taker = 'mount' | 'alias' | 'login' | 'token'
 
 interface Spec {
   /**
-   * The table of the kind. `data` is what a DR secondary must have. `cluster` never leaves this cluster. `ceremony`
-   * is never copied, neither by a stream nor by point-in-time recovery.
+   * The table of the kind. `data` is the table that a DR secondary must have. `cluster` is a table that never
+   * leaves this cluster. `ceremony` is a table that is never copied, neither by a stream nor by point-in-time
+   * recovery.
    */
   table: 'data' | 'cluster' | 'ceremony'
   /** the Merkle subtree of the kind; both subtrees are replicated */
@@ -31,29 +32,38 @@ interface Spec {
   pk: string | ((owner: string) => string)
   /** the sort key of a collection's only item; absent: the item's name */
   sk?: string
-  /** the owner with which items are removed; absent: none */
+  /** `goesWith` is the owner with which items of this kind are removed; absent: no owner */
   goesWith?: Taker
   /**
-   * the collection has 16 partitions by hash of the name, so that the write limit of one partition does not limit the
-   * collection
+   * `spread`: the collection has 16 partitions by hash of the name, so that the write limit of one partition does
+   * not limit the collection
    */
   spread?: true
   /**
-   * `dies`: after `expires` the item counts as absent for every reader. `swept`: it stays in force until tidy removes
-   * it; `due` orders it in the index `expiry`.
+   * `dies`: after `expires` the item counts as absent for every reader. `swept`: the item stays in force until tidy
+   * removes it; `due` orders it in the index `expiry`.
    */
   expiry?: 'dies' | 'swept'
-  /** stored with the format of this version; an item with another format is refused by name */
+  /** `format`: the item is stored with the format of this version; an item with another format is refused by name */
   format?: true
-  /** attributes that the safety of a decision depends on; an item that lacks one is refused by name */
+  /**
+   * `required`: attributes that the safety of a decision depends on; an item that lacks such an attribute is
+   * refused by name
+   */
   required?: readonly string[]
-  /** stored as one JSON text, which is cheaper to read than nested maps; for items that every request reads */
+  /**
+   * `packed`: the item is stored as one JSON text, which is cheaper to read than nested maps; for items that every
+   * request reads
+   */
   packed?: true
-  /** an item may have hundreds of kilobytes, so a read that several requests share contains at most one such kind */
+  /**
+   * `large`: an item may have hundreds of kilobytes, so a read that several requests share contains at most one
+   * such kind
+   */
   large?: true
   /**
-   * a number that is stored outside `data`, so that a function may be allowed to count it down and change nothing
-   * else
+   * `counter` is a number that is stored outside `data`, so that a function may be allowed to count it down and
+   * change nothing else
    */
   counter?: string
   /** the uses that may store and delete items; absent: `write` */
@@ -63,12 +73,13 @@ interface Spec {
 }
 
 /**
- * `REPLICATED` and `LOCAL` are the subtrees that every cluster of a set has. Items of `OWN` never leave this cluster.
+ * `REPLICATED` and `LOCAL` are the subtrees that every cluster of a set has. Items of `OWN` never leave this
+ * cluster.
  */
 const REPLICATED = { table: 'data', class: 'replicated' } as const
 const LOCAL = { table: 'data', class: 'local' } as const
 const OWN = { table: 'cluster', class: 'local' } as const
-/** What this cluster knows of other members of its set, and of its own membership. */
+/** This cluster's knowledge of other members of its set, and of its own membership. */
 const OF_LINK = { ...OWN, guard: 'link' } as const
 
 /** The kinds of items, one row for each. A new kind needs a row here and its type in `StoredDataByKind`. */
@@ -150,7 +161,8 @@ export const itemKinds = {
     required: ['verifier', 'shareHashes'],
     guard: 'recovery',
   },
-  // The name is the term's identity. It is written together with the keyring that has the term.
+  // The item's name is the identity of the term. The term's item is written together with the keyring that has the
+  // term.
   term: {
     ...REPLICATED,
     pk: 'term',
@@ -178,7 +190,7 @@ export const itemKinds = {
   },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
-  // The name is a hash of the role's name and of the body that could not be written yet.
+  // The item's name is a hash of the role's name and of the body that could not be written yet.
   'resolved-principals': {
     ...OWN,
     pk: mount => `${mount}#resolved`,
@@ -202,7 +214,7 @@ export const itemKinds = {
     guard: 'ceremony',
     encrypted: { 'attempt.secrets': 'forget' },
   },
-  // It has its own partition and guard, so that the function that makes tokens cannot reach it.
+  // This kind has its own partition and guard, so that the function that makes tokens cannot reach it.
   rekey: {
     table: 'ceremony',
     class: 'local',
@@ -212,7 +224,8 @@ export const itemKinds = {
     guard: 'rekey',
     encrypted: { 'attempt.secrets': 'forget' },
   },
-  // The newest execution that waits for an attempt (`begin`), and the newest that watches one (`watch`).
+  // The newest execution that waits for an attempt (`begin`), and the newest execution that watches an attempt
+  // (`watch`).
   watcher: {
     table: 'ceremony',
     class: 'local',
@@ -221,7 +234,7 @@ export const itemKinds = {
     guard: 'ceremony',
     encrypted: { token: 'forget' },
   },
-  // It is alone in its partition, so that functions that check it cannot reach the secrets of an attempt.
+  // This item is alone in its partition, so that functions that check it cannot reach the secrets of an attempt.
   'operation-token': {
     table: 'ceremony',
     class: 'local',
@@ -242,10 +255,10 @@ export const itemKinds = {
   drill: { ...OF_LINK, pk: 'link', sk: 'drill' },
   // Written together with the role change, and deleted after the event was sent.
   'role-event': { ...OF_LINK, pk: 'role-event' },
-  // Its `ownKey` is encrypted for the cluster record, where it will be stored.
+  // `ownKey` of a pending link is encrypted for the cluster record, where it will be stored.
   'pending-link': { ...OF_LINK, pk: 'link', sk: 'pending-link', encrypted: { ownKey: 'forget' } },
-  // A secondary's own state of following: the progress of a sync, what it took away, and the run that holds the
-  // lease.
+  // A secondary's own state of following: the progress of a sync, the items that a sync took away, and the run that
+  // holds the lease.
   segment: { ...OWN, pk: 'sync', guard: 'apply' },
   report: { ...OWN, pk: 'report', packed: true, large: true, guard: 'apply' },
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
@@ -309,25 +322,25 @@ export function itemPartitions<K extends Kind>(kind: K, ...owner: Owner<K>): Ite
 const shards = Array.from({ length: SHARDS }, (_, index) => index.toString(HEX))
 const shardOf = (name: string): string => ((sha256(name)[0] ?? 0) % SHARDS).toString(HEX)
 
-/** Attributes that the journal needs of an item that was read. No other module uses them. */
+/** Attributes of an item that was read, which the journal needs. Only the journal uses these attributes. */
 export interface TreeMembership {
   readonly leaf: string
   readonly bucket: string
   readonly ttl?: number
   readonly due?: number
-  /** position of the commit that wrote it last: `<epoch>/<12 digits>` */
+  /** `pos` is the position of the commit that wrote the item last: `<epoch>/<12 digits>` */
   readonly pos?: string
 }
 
-/** An item as the handlers see it. */
+/** An item in the form in which handlers see it. */
 export type Item<K extends Kind = Kind> = {
   [P in K]: Key<P> & {
-    /** changes with every write; optimistic writes compare it */
+    /** `rev` changes with every write; optimistic writes compare it */
     readonly rev: string
     readonly data: Readonly<StoredDataByKind[P]>
     /** epoch seconds; an item that dies counts as absent from then on */
     readonly expires?: number
-    /** passed from reading to writing while a journal is kept; without it, a write costs one more read */
+    /** `inTree` is passed from reading to writing while a journal is kept; without it, a write costs one more read */
     readonly inTree?: TreeMembership
   }
 }[K]

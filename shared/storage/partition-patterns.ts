@@ -19,8 +19,8 @@ export const guardedPartitionPatterns = (table: Table, of: (guard: TableGuard) =
 export const treePartitionPattern = 't#*'
 
 /**
- * The partitions of the table `cluster` that hold the journal: its head, its entries, its tree. They contain no items
- * of a kind, and only the port `journal` uses them.
+ * The partitions of the table `cluster` that hold the journal: its head, its entries, its tree. The journal's
+ * partitions contain no items of a kind, and only the port `journal` uses them.
  */
 export const journalPartitionPatterns: readonly string[] = ['journal', 'j#*', treePartitionPattern]
 

@@ -29,7 +29,8 @@ export const buildPartitionQuery = (
   })
 
 /**
- * Returns the query for the items of one partition that tidy may consider. The index may be seconds behind.
+ * Returns the query for the items of one partition that tidy may consider. The index `expiry` may be seconds
+ * behind.
  * @param before epoch seconds
  */
 export const buildDueItemsQuery = (
@@ -44,7 +45,7 @@ export const buildDueItemsQuery = (
   ExpressionAttributeValues: { ':pk': pk, ':before': before },
 })
 
-/** One of several segments of a table, and the key at which an earlier scan of it stopped. */
+/** One of several segments of a table, and the key at which an earlier scan of this segment stopped. */
 interface Segment {
   index: number
   of: number
@@ -65,8 +66,8 @@ export interface DynamoDbScan {
 }
 
 /**
- * The maximum number of items that one call of a scan reads. On AWS a call ends at 1 MB in any case. The embedded
- * engine without a limit would read the whole rest of the segment and block all other calls meanwhile.
+ * The maximum number of items that one call of a scan reads. On AWS a call ends at 1 MB in any case. Without a
+ * limit the embedded engine would read the whole rest of the segment and block all other calls meanwhile.
  */
 const SCANNED = 500
 
@@ -105,7 +106,7 @@ export interface TableKey {
   sk: string
 }
 
-/** Groups the keys of a batch read by table. The reads are strongly consistent. */
+/** Groups the keys of a batch read by table. Reads of these keys are strongly consistent. */
 export function groupKeysByTable(
   keys: readonly TableKey[],
 ): Record<string, { ConsistentRead: true; Keys: { pk: string; sk: string }[] }> {

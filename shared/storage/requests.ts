@@ -7,29 +7,32 @@ import { type Item, itemKindSpec, type Key, type Kind, type TreeMembership } fro
 export interface TableNames {
   data: string
   cluster: string
-  /** only in functions that run a ceremony */
+  /** `ceremony` exists only in functions that run a ceremony */
   ceremony?: string
 }
 
-/** An item as stored. None of its attribute names is a reserved word of DynamoDB. */
+/** An item as DynamoDB stores it. No attribute name of a stored item is a reserved word of DynamoDB. */
 export interface StoredItem {
   pk: string
   sk: string
   kind: Kind
   rev: string
   data: unknown
-  /** only of kinds whose row has `format` */
+  /** `format` exists only on kinds whose row has `format` */
   format?: number
-  /** the counter of its kind; absent: 0 */
+  /** `uses` is the counter of the item's kind; absent: 0 */
   uses?: number
   expires?: number
   due?: number
   ttl?: number
-  /** position of the commit that wrote it, while this cluster keeps a journal: `<epoch>/<12 digits>` */
+  /**
+   * `pos` is the position of the commit that wrote the item, while this cluster keeps a journal: `<epoch>/<12
+   * digits>`
+   */
   pos?: string
-  /** its hash in the tree, base64url of 32 bytes */
+  /** `leaf` is the item's hash in the tree, base64url of 32 bytes */
   leaf?: string
-  /** its bucket in the tree: `<pk>/<sk>` */
+  /** `bucket` is the item's bucket in the tree: `<pk>/<sk>` */
   bucket?: string
 }
 
@@ -63,14 +66,14 @@ interface Conditional {
   ExpressionAttributeValues?: Record<string, unknown>
 }
 
-/** DynamoDB may delete items that die an hour after they have stopped to count. */
+/** DynamoDB may delete an expired item an hour after it has stopped to count. */
 const DELETION_GRACE_SECONDS = 3600
 
 /** Limits of DynamoDB: bytes of the two parts of a key, and of a whole item. */
 const LONGEST_KEY = { pk: 2048, sk: 1024 }
 const LARGEST_ITEM = 400_000
 
-/** Reports whether DynamoDB accepts a key. It refuses even reads of other keys. */
+/** Reports whether DynamoDB accepts a key. DynamoDB refuses even reads of keys beyond its limits. */
 export const isValidItemKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
   pk !== '' && sk !== '' && Buffer.byteLength(pk) <= LONGEST_KEY.pk && Buffer.byteLength(sk) <= LONGEST_KEY.sk
 
@@ -82,8 +85,8 @@ export const isStorableWrite = ({ kind, input }: ItemWrite): boolean =>
 
 /**
  * Returns the conditional write of a change while no journal is kept.
- * @param rev the new revision of everything that this commit puts
- * @param now epoch seconds: an item that had expired by then counts as absent
+ * @param rev the new revision of every item that this commit puts
+ * @param now epoch seconds: an item that had expired by `now` counts as absent
  */
 export function toItemWrite(change: Change, rev: string, tables: TableNames, now: number): ItemWrite {
   const { key, expected } = change
@@ -124,8 +127,8 @@ export function toStoredItem(
 }
 
 /**
- * Returns an item that was read, in the form in which it would be written now. The stored copy may have another form,
- * so callers that rely on the form compare the item's hash in the tree.
+ * Returns an item that was read, in the form in which the present version would write it. The stored copy may have
+ * another form, so callers that rely on the form compare the item's hash in the tree.
  */
 export function itemAsStored({
   pk,
@@ -139,13 +142,13 @@ export function itemAsStored({
   return toStoredItem({ key: { pk, sk, kind }, data, times: defined({ expires, due }) }, rev)
 }
 
-/** Returns the attributes that a write needs of the item it read. */
+/** Returns the attributes of a read item that a write needs. */
 const treeOf = ({ leaf, bucket, ttl, due, pos }: StoredItem): { inTree?: TreeMembership } =>
   leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due, pos }) }
 
 /**
  * Adds the condition that no journaled commit has written the item.
- * @param since only commits at this position or later count; absent: all
+ * @param since only commits at this position or later count; absent: all commits
  */
 export function requireBelowJournal<W extends ItemWrite>({ kind, input }: W, since: string | undefined): W {
   const free = `attribute_not_exists(pos)${since === undefined ? '' : ' OR pos < :since'}`
@@ -196,7 +199,7 @@ function makeCondition(
 }
 
 /**
- * Returns an item as the handlers see it; undefined when it has died, or has another kind than its key.
+ * Returns an item in the form for handlers; undefined if the item has expired, or has another kind than its key.
  * @param now epoch seconds
  */
 export function fromStoredItem<K extends Kind>(

@@ -14,7 +14,7 @@ const signedText = (content: string): Buffer => Buffer.from(`cloud-auth batch to
 export const signBatchToken = (key: KeyObject, content: string): string =>
   `${sign(null, signedText(content), key).toString('base64url')}.${content}`
 
-/** Splits a signed content into its two parts; undefined for a text without a signature. */
+/** Splits a signed content into content and signature; undefined for a text without a signature. */
 export function splitSignedBatchToken(text: string): { signature: Buffer; content: string } | undefined {
   const end = text.indexOf('.')
   const signature = Buffer.from(text.slice(0, Math.max(0, end)), 'base64url')

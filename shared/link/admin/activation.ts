@@ -29,15 +29,15 @@ export interface ActivationTokenRequest {
   address: string
   /** milliseconds for which the token may be used */
   ttl: number
-  /** the public key that the secondary has shown; absent: any cluster may read the token and use it */
+  /** `publicKey` is the public key that the secondary has shown; absent: any cluster may read the token and use it */
   publicKey?: string
-  /** epoch of this cluster's own journal */
+  /** `epoch` of this cluster's own journal */
   epoch: string
   /** epoch milliseconds */
   now: number
 }
 
-/** The items that a new token depends on. Their keys: `activationTokenItemKeys`. */
+/** The items on which a new activation token depends. `activationTokenItemKeys` returns the keys of these items. */
 export interface ActivationTokenItems {
   secondary: Item<'secondary'> | undefined
   tokenKey: Item<'token-key'> | undefined
@@ -46,7 +46,7 @@ export interface ActivationTokenItems {
 /** Returns the keys of the items to read before a token is made. */
 export const activationTokenItemKeys = (id: string) => [key('secondary', id), key('token-key')] as const
 
-/** Reports whether a name is taken: a token was made for it in this epoch, used or not, and was not revoked. */
+/** Reports whether a name is taken: a token was made for this name in this epoch, used or not, and was not revoked. */
 export const isSecondaryNameTaken = (
   { secondary }: ActivationTokenItems,
   record: Pick<ClusterRecord, 'epoch'>,
@@ -56,8 +56,8 @@ export const isSecondaryNameTaken = (
   isSecondaryOfCurrentEpoch(secondary.data, record)
 
 /**
- * Makes an activation token, and the changes that must be committed before it is valid. The token is not stored: it
- * is only in the answer.
+ * Makes an activation token, and the changes that must be committed before the token is valid. The cluster does not
+ * store the activation token: only the answer contains it.
  */
 export async function makeActivationToken(
   { id, set, address, ttl, publicKey, epoch, now }: ActivationTokenRequest,
@@ -111,10 +111,10 @@ function listPreviousClusters(before: Secondary | undefined): Secondary['previou
   return all.length > 0 ? all : undefined
 }
 
-/** Returns the hash of a token's one-use part, as it is stored. */
+/** Returns the hash of a token's one-use part in its stored form. */
 export const hashJti = (jti: string): string => sha256(jti).toString('base64url')
 
-/** Returns the key that signs tokens. The first token creates it. */
+/** Returns the key that signs activation tokens. The first activation token creates the signing key. */
 async function readOrMakeSigner(
   item: Item<'token-key'> | undefined,
   cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>,

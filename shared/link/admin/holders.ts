@@ -17,14 +17,14 @@ export const admitTermHolder = (
 ): Change => replaceItem(key('holder', cluster), before, { name, at })
 
 /**
- * The maximum number of such changes in one commit. Until the next rotation, the remaining clusters count as if they
- * had been given one term more.
+ * The maximum number of holder changes in one commit. Until the next rotation, the remaining clusters count as if
+ * they had been given one term more.
  */
 const MOST = 40
 
 /**
  * Returns the changes of a rotation that record which terms each revoked cluster has. A concurrent admission
- * conflicts with them.
+ * conflicts with the changes of a rotation.
  * @param terms identities of the terms before the rotation
  * @param secondaries the stored secondaries
  */
@@ -43,8 +43,8 @@ export function recordHeldTerms(
 }
 
 /**
- * Returns the revocation of a cluster by this cluster or by an earlier primary; undefined: it was not revoked, or was
- * admitted again since.
+ * Returns the revocation of a cluster by this cluster or by an earlier primary; undefined: the cluster was not
+ * revoked, or was admitted again since.
  */
 export async function readRevocation(
   cluster: string,
@@ -59,7 +59,7 @@ export interface TermRecipient {
   cluster: string
   name?: string
   revoked?: true
-  /** epoch milliseconds when it was revoked, or else last admitted; absent: unknown */
+  /** epoch milliseconds of the cluster's revocation, or else of its last admission; absent: unknown */
   at?: number
 }
 
@@ -69,23 +69,23 @@ export const formatTermRecipient = ({ cluster, name }: TermRecipient): string =>
 
 /** The items that show which clusters were given terms. */
 export interface KnownTermHolders {
-  /** UUID of this cluster, which is left out */
+  /** UUID of this cluster, which the list omits */
   self: string
   terms: readonly Item<'term'>[]
   holders: readonly Item<'holder'>[]
 }
 
 /**
- * Returns the clusters that were given one of these terms: its holders, and the primaries that signed its batch
- * tokens.
- * @param ids identities
+ * Returns the clusters that were given one of these terms: the terms' holders, and the primaries that signed batch
+ * tokens of the terms.
+ * @param ids identities of the terms
  */
 export function listTermRecipients(
   ids: readonly string[],
   { self, terms, holders }: KnownTermHolders,
 ): TermRecipient[] {
   const noted = new Map(holders.map(one => [one.sk, one.data]))
-  // A former primary that no token admitted is listed under its own name.
+  // A former primary that was never admitted by token is listed under its own name.
   const own = new Map(
     terms.flatMap(({ data }) => data.signers.map(({ cluster, name = '' }) => [cluster, name])),
   )

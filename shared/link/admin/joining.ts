@@ -4,12 +4,12 @@ import { type Change, putItem, removeItem, replaceItem } from '../../storage/cha
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { addAdmissionToMembership, mergeMemberAddresses, type NewAdmission } from '../membership.ts'
 
-/** The maximum number of secondaries that one commit removes beside its other changes. */
+/** The maximum number of secondaries that one commit removes in addition to its other changes. */
 const MOST = 60
 
 /**
- * Returns the changes that remove all clusters that this one has admitted and met. Used when its set ends, or when it
- * leaves the set.
+ * Returns the changes that remove all clusters that this cluster has admitted and met. A cluster uses these changes
+ * when its set ends, or when it leaves the set.
  */
 export async function removeOtherMembers(store: Pick<ItemStore, 'list'>): Promise<Change[]> {
   const [secondaries, members] = await Promise.all([
@@ -20,11 +20,11 @@ export async function removeOtherMembers(store: Pick<ItemStore, 'list'>): Promis
 }
 
 /**
- * Returns the changes that store what a cluster knows of its set after a primary has admitted it, to be committed
- * together with the link. Its own earlier admissions no longer count, even if their items remain, because their
- * epochs are before that of the admission.
+ * Returns the changes that store a newly admitted cluster's knowledge of its set, to be committed together with the
+ * link. The cluster's own earlier admissions no longer count, even if their items remain, because their epochs are
+ * before the epoch of the admission.
  * @param self UUID of this cluster
- * @param before of this cluster; absent: it comes from another set, or from none
+ * @param before membership of this cluster; absent: the cluster comes from another set, or from no set
  */
 export async function makeAdmissionChanges(
   store: Pick<ItemStore, 'list' | 'read'>,

@@ -43,8 +43,8 @@ export const decryptOwnLinkKey = async (
   parseLinkKeyPairs((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
 
 /**
- * Makes new keys for a secondary's next link. They replace pending keys that were made before. The present link keeps
- * its own keys.
+ * Makes new keys for a secondary's next link. The new keys replace earlier pending keys. The present link keeps its
+ * own keys.
  */
 export async function makePendingLinkKey(
   now: number,
@@ -67,10 +67,11 @@ export const decryptPendingLinkKey = async (
 
 /**
  * Makes the membership changes of a take-over: the cluster gets a new link key, and the old key signs a statement
- * about it. Clusters that it admitted in earlier epochs are no longer listed and may not call, because the record
- * names a later epoch. Until it joins another primary, their keys and its revocations still count for fences.
+ * about it. Clusters that this cluster admitted in earlier epochs are no longer listed and may not call, because
+ * the record names a later epoch. Until this cluster joins another primary, the keys of those clusters and this
+ * cluster's revocations still count for fences.
  * @param record of the cluster that takes over
- * @param epoch that begins
+ * @param epoch the epoch that begins
  * @returns `link` for the record, and `member` to be written in one transaction with record and head
  */
 export async function renewSetMembership(

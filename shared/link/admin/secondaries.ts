@@ -8,9 +8,9 @@ import { defined } from '../../values/defined.ts'
 
 /**
  * Reports whether a secondary was admitted in the present epoch of this cluster. When a cluster becomes primary
- * again, earlier secondaries need a new token. Until it joins another primary, statements by their keys still count
- * for fences.
- * @param record of this cluster; its epoch is the one that it writes, or wrote last
+ * again, earlier secondaries need a new token. Until the cluster joins another primary, statements by the keys of
+ * these secondaries still count for fences.
+ * @param record the record of this cluster; its epoch is the one that the cluster writes, or wrote last
  */
 export const isSecondaryOfCurrentEpoch = (
   { epoch }: Pick<Secondary, 'epoch'>,
@@ -18,8 +18,8 @@ export const isSecondaryOfCurrentEpoch = (
 ) => epoch === record.epoch
 
 /**
- * Returns the secondaries whose tokens are not revoked (used or not, expired or not), in the order in which they were
- * made.
+ * Returns the secondaries whose tokens are not revoked (used or not, expired or not), in the order in which the
+ * tokens were made.
  */
 export const listSecondaries = (
   items: readonly Item<'secondary'>[],
@@ -30,7 +30,7 @@ export const listSecondaries = (
     .filter(one => one.revokedAt === undefined && isSecondaryOfCurrentEpoch(one, record))
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
 
-/** The target of a revocation: an admission, a cluster with every key that it has here, or both. */
+/** The target of a revocation: an admission, a cluster with every key that it has on this cluster, or both. */
 export interface ClusterRevocation {
   /** the stored item of an admission */
   admission?: Item<'secondary'> | undefined
@@ -47,10 +47,10 @@ export interface RevocationItems {
 }
 
 /**
- * Returns the changes that revoke an admission, and the cluster with every key that it has here under any name. The
- * holder item replicates, so the whole set learns of the revocation.
+ * Returns the changes that revoke an admission, and the cluster with every key that it has on this cluster under
+ * any name. The holder item replicates, so the whole set learns of the revocation.
  * @param at epoch milliseconds
- * @param as this cluster; its epoch is stored
+ * @param as this cluster; the revocation stores its epoch
  */
 export function makeRevocationChanges(
   { admission, cluster, name }: ClusterRevocation,
@@ -72,8 +72,8 @@ export function makeRevocationChanges(
 }
 
 /**
- * The terms that a revoked cluster has are unknown until the next rotation records them. Until then it may have been
- * given any term.
+ * The terms of a revoked cluster are unknown until the next rotation records them. Until the next rotation the
+ * revoked cluster may have been given any term.
  */
 const revokedHolder = (
   cluster: string,
@@ -101,8 +101,8 @@ export const auditRevocation = (
   )
 
 /**
- * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was
- * revoked.
+ * Returns the admission under a name that a new activation token replaces; undefined: the name has no admission, or
+ * the admission was revoked.
  */
 export function findReplacedAdmission(
   admission: Item<'secondary'> | undefined,

@@ -6,25 +6,26 @@ import type { FenceReply } from '../role-messages.ts'
 import { isStatementSignedBy } from '../statements.ts'
 import { collectTrustedMemberKeys, includesMemberKey, type SetMemberKey } from '../trust.ts'
 
-/** The result of a fence at one address. */
+/** The result of a fence call to one address. */
 export interface FenceAnswer extends Pick<FenceOutcome, 'result' | 'text'> {
-  /** the fenced cluster's statement about this cluster's key */
+  /** `voucher` is the fenced cluster's statement about this cluster's key */
   voucher?: MembershipStatement
-  /** addresses of the set from the answer */
+  /** `addresses` of the set from the fence's answer */
   addresses: readonly string[]
 }
 
 /** The cluster that sent the fence. */
 interface FenceCaller extends SetMemberKey {
   set: string
-  /** keys of clusters that it has met */
+  /** `known`: keys of clusters that this cluster has met */
   known: readonly SetMemberKey[]
   chain: readonly MembershipStatement[]
 }
 
 /**
- * Evaluates an answer to a fence. An acknowledgement counts if statements lead from a key that is known here to the
- * key that has signed it. A refusal brings no statements, so it counts only if its key is known.
+ * Evaluates an answer to a fence call. An acknowledgement counts if statements lead from a key that this cluster
+ * knows to the key that has signed it. A refusal brings no statements, so it counts only if this cluster knows its
+ * key.
  */
 export function evaluateFenceAnswer(answer: Answer, nonce: Uint8Array, caller: FenceCaller): FenceAnswer {
   const outcome = readUnverifiedLinkOutcome(answer)

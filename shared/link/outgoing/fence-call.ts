@@ -19,18 +19,21 @@ export type FencingPorts = Pick<
 
 const NONCE = 16
 
-/** This cluster as claimant. */
+/** This cluster in the role of claimant, which fences other clusters. */
 export interface FenceClaimant extends KnownSetMembers {
   set: string
   id: string
   head: JournalHead
   pair: LinkKeyPairs
-  /** the key with which this cluster signs batch tokens; other clusters would learn it only from journal entries */
+  /**
+   * `signers`: the key with which this cluster signs batch tokens; other clusters would learn this key only from
+   * journal entries
+   */
   signers: readonly TermSigner[]
 }
 
 /**
- * Reads this cluster as claimant.
+ * Reads the facts about this cluster in the role of claimant.
  * @returns undefined if this cluster does not write its own journal
  */
 export async function readFenceClaimant(
@@ -63,18 +66,18 @@ export async function readOwnSigners(
     .slice(-1)
 }
 
-/** The result of one call. */
+/** The result of one fence call. */
 export interface FenceCall extends FenceAnswer {
   address: string
   /** numbers of statements and of signers in the call */
   chain: number
   signers: number
-  /** a cluster answered, signed by any key; after a promotion a cluster has a new key */
+  /** `isAnswered`: a cluster answered, signed by any key; after a promotion a cluster has a new key */
   isAnswered: boolean
 }
 
 /**
- * Calls `Fence` at an address. It does not throw: an error becomes the result `silent`.
+ * Calls `Fence` at an address. The function does not throw: an error becomes the result `silent`.
  * @param patience milliseconds that the call may take
  */
 export async function sendFenceCall(

@@ -11,40 +11,44 @@ import {
 } from './fence-outcomes.ts'
 
 /**
- * Milliseconds between the starts of two calls to an address after a promotion. Also the timeout of calls before
- * serving.
+ * Milliseconds between the starts of two calls to an address after a promotion. This number is also the timeout of
+ * calls before serving.
  */
 const FENCE_QUICK_MS = 2000
-/** Timeouts of the first calls to an address, milliseconds. Each unanswered call gives the next one more time. */
+/** Timeouts of the first calls to an address, milliseconds. Each unanswered call gives the next call more time. */
 const FENCE_TIMEOUTS_MS: readonly number[] = [FENCE_QUICK_MS, 4000, 8000]
 /**
- * Milliseconds for which an address is not called after the end of a call. If all answers are slow, answers of other
- * clusters arrive in this time, and the next call carries their statements.
+ * Milliseconds for which an address is not called after the end of a call. If all answers are slow, answers of
+ * other clusters arrive in this time, and the next call carries the statements in them.
  */
 const FENCE_PAUSE_MS = 1000
 /** Milliseconds between two checks whether this cluster was fenced. */
 const FENCED_LOOK_MS = 50
 
-/** One run of the worker. */
+/** One run of the worker that fences other clusters. */
 interface Run {
   ports: FencingPorts
   to: CreateLinkCarrier
-  /** epoch milliseconds: no call begins after it */
+  /** `deadline`, epoch milliseconds: no call begins after this time */
   deadline: number
-  /** one loop per address, so that each address gets one call at a time */
+  /** `loops`: one loop per address, so that each address gets one call at a time */
   loops: Map<string, Promise<void>>
-  /** ends the pauses of all loops when there are new statements or addresses */
+  /** `news` ends the pauses of all loops when new statements or addresses are known */
   news: News
-  /** the last outcome to be stored; loops store theirs one after the other, because all write the same item */
+  /**
+   * `noting`: the last outcome to be stored; loops store their outcomes one after the other, because all write the
+   * same item
+   */
   noting: Promise<unknown>
 }
 
 /**
  * Makes every other primary of the set end its epoch: calls `Fence` at each known address of the set until the
- * cluster there acknowledges. Each address has its own loop, so that a slow cluster delays no other one. A cluster
- * that denies is called again as soon as there are more statements. Calls are repeated every two seconds for ten
- * minutes after a promotion; otherwise there is one call per run. Does nothing if this cluster is not a primary.
- * @param deadline epoch milliseconds: no call begins after it; the last one may take ten seconds
+ * cluster there acknowledges. Each address has its own loop, so that a slow cluster does not delay calls to other
+ * clusters. The loop calls a cluster that denies the fence again as soon as this cluster has more statements. For
+ * ten minutes after a promotion each loop calls every two seconds; otherwise one run makes one call per address. On
+ * a cluster that is not a primary the function does nothing.
+ * @param deadline epoch milliseconds: no call begins after this time; the last call may take ten seconds
  */
 export async function fenceOtherClusters(
   ports: FencingPorts,
@@ -73,7 +77,7 @@ async function beginLoops(run: Run): Promise<void> {
   }
 }
 
-/** Calls one address until the cluster there acknowledges, or the run is over. */
+/** Calls one address until the cluster at that address acknowledges, or the run is over. */
 async function fenceAt(address: string, run: Run): Promise<void> {
   const { ports, to, deadline } = run
   const { clock } = ports
@@ -96,7 +100,7 @@ async function fenceAt(address: string, run: Run): Promise<void> {
       run.news.announce()
     }
     if (!isFenceDue(noted.outcomes[address], noted.shown)) return
-    // New statements may convince a cluster that refused the old ones, so it is called without a pause.
+    // New statements may convince a cluster that refused the old ones, so the loop calls it without a pause.
     if (noted.shown.chain <= call.chain) {
       if (!noted.isQuick) return
       const next = Math.min(Math.max(began + FENCE_QUICK_MS, clock.now() + FENCE_PAUSE_MS), deadline)
@@ -107,7 +111,7 @@ async function fenceAt(address: string, run: Run): Promise<void> {
 }
 
 interface News {
-  /** resolves with the next announcement */
+  /** `next` resolves with the next announcement of statements or addresses */
   next(): Promise<void>
   announce(): void
 }
@@ -130,8 +134,9 @@ function storeInTurn(call: FenceCall, epoch: string, run: Run): Promise<StoredFe
 }
 
 /**
- * Fences before this cluster serves, after it was stopped or asleep. Calls all known addresses at once, and waits up
- * to two seconds to be fenced by a later primary. Then it serves, because the other clusters may be lost permanently.
+ * Fences other clusters before this cluster serves, after it was stopped or asleep. The function calls all known
+ * addresses at once, and waits up to two seconds for a later primary to fence this cluster. After these two seconds
+ * the cluster serves, because the other clusters may be lost permanently.
  */
 export async function fenceBeforeServing(ports: FencingPorts, to: CreateLinkCarrier): Promise<void> {
   const { clock, journal } = ports
@@ -146,6 +151,6 @@ export async function fenceBeforeServing(ports: FencingPorts, to: CreateLinkCarr
   )
   await storeFenceOutcomes(calls, claimant.head.epoch, ports)
   if (!calls.some(({ isAnswered }) => isAnswered)) return
-  // A cluster with a later epoch has learnt this cluster's address from the call, and may fence it now.
+  // A cluster with a later epoch has learnt this cluster's address from the call, and may fence this cluster now.
   while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(FENCED_LOOK_MS)
 }

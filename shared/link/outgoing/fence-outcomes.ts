@@ -12,25 +12,25 @@ import { type FenceCall, type FencingPorts, readOwnSigners } from './fence-call.
 /** Characters of an answer's text that are kept. */
 const LONGEST_TEXT = 300
 
-/** The proofs that a cluster can send. */
+/** The proofs that a cluster can send with a fence. */
 export interface SendableProofs {
   /** number of statements */
   chain: number
-  /** number of batch-token signers; 0 if no cluster waits for one */
+  /** number of batch-token signers; 0 if no other cluster still needs one */
   signers: number
 }
 
-/** The knowledge of a primary about the clusters that it has to fence. */
+/** A primary's knowledge about the clusters that it has to fence. */
 export interface StoredFenceState {
-  /** epoch milliseconds when it was read */
+  /** `readAt`: epoch milliseconds when this knowledge was read */
   readAt: number
   record: ClusterRecord
   fences: Item<'fences'> | undefined
-  /** outcomes of the present epoch, by address */
+  /** `outcomes` of fences of the present epoch, by address */
   outcomes: FenceRecord['outcomes']
   known: KnownSetMembers
   shown: SendableProofs
-  /** this cluster was promoted at most ten minutes ago */
+  /** `isQuick`: this cluster was promoted at most ten minutes ago */
   isQuick: boolean
 }
 
@@ -59,12 +59,12 @@ export async function readFenceState(
   return { readAt, record: record.data, fences, outcomes, known, shown, isQuick }
 }
 
-/** Reports whether a cluster acknowledged before this one had a batch-token signer. */
+/** Reports whether a cluster acknowledged before this cluster had a batch-token signer. */
 const waitsForSigner = ({ result, signers }: FenceOutcome): boolean =>
   result === 'acknowledged' && !(signers > 0)
 
 /**
- * Reports whether an address has to be called again.
+ * Reports whether the worker has to call an address again.
  * @param shown the proofs that this cluster can send now
  */
 export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }: SendableProofs): boolean =>
@@ -74,13 +74,13 @@ export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }:
   (before.result === 'denied' && chain > before.statements) ||
   (waitsForSigner(before) && signers > 0)
 
-/** Returns the addresses to call. */
+/** Returns the addresses that the worker has to call. */
 export const listFenceAddressesDue = ({ known, outcomes, shown }: StoredFenceState): string[] =>
   known.addresses.filter(one => isFenceDue(outcomes[one], shown))
 
 /**
- * Reports whether an outcome is still current. Acknowledged ends always are. Other outcomes are stale once that
- * cluster follows this one.
+ * Reports whether the outcome of a fence is still current. Outcomes that acknowledge the end of an epoch are always
+ * current. Other outcomes are stale once the cluster at that address follows this cluster.
  */
 const isCurrentOutcome = (
   address: string,
@@ -92,24 +92,24 @@ const isCurrentOutcome = (
 export const hasStaleFenceOutcomes = ({ outcomes, known }: StoredFenceState): boolean =>
   !Object.entries(outcomes).every(([address, one]) => isCurrentOutcome(address, one, known))
 
-/** The stored results of some calls. */
+/** The stored results of some fence calls. */
 export interface StoredFenceResults {
   outcomes: FenceRecord['outcomes']
-  /** the proofs that this cluster can send now */
+  /** `shown`: the proofs that this cluster can send now */
   shown: SendableProofs
-  /** there are more statements or addresses than before */
+  /** `hasNewProofs`: the cluster has more statements or addresses than before */
   hasNewProofs: boolean
   isQuick: boolean
 }
 
-/** The number of tries to store outcomes while other runs do the same. */
+/** The number of tries to store outcomes while other runs store outcomes too. */
 const NOTES = 10
 
 /**
- * Stores the outcomes of calls, and the statements and addresses from the answers. Drops outcomes of clusters that
- * follow this one now.
+ * Stores the outcomes of calls, and the statements and addresses from the answers. The function drops outcomes of
+ * clusters that follow this cluster now.
  * @param epoch for which the calls were made
- * @returns undefined if the epoch has ended
+ * @returns undefined if this cluster's epoch has ended
  */
 export async function storeFenceOutcomes(
   calls: readonly FenceCall[],
@@ -156,7 +156,7 @@ async function storeOnce(
 }
 
 /**
- * Returns the outcomes to store. An outcome that equals the stored one keeps the stored time.
+ * Returns the fence outcomes to store. An outcome that equals the stored outcome keeps the stored time.
  * @param at epoch milliseconds
  */
 const outcomesOf = (

@@ -15,8 +15,8 @@ type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'
 const NOTICE_SPACING_MS = 200
 
 /**
- * Creates the function that notifies secondaries of new entries, for one environment. A notice says nothing else. A
- * lost notice does no harm, because secondaries look for entries every ten seconds anyway.
+ * Creates the function that notifies secondaries of new entries, for one environment. A notice contains only that
+ * new entries exist. A lost notice does no harm, because secondaries look for entries every ten seconds anyway.
  * @returns the function; calls within 200 ms share a round
  */
 export function createNotifier(ports: Dependencies, to: CreateLinkCarrier): () => Promise<void> {

@@ -52,9 +52,9 @@ type Newcomer = MethodQuestion<'Activate'>
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Admits the cluster that hands in an activation token, and returns what it needs to follow this one. A refusal
- * changes nothing. If the same cluster repeats the call with the same keys before its first heartbeat, it gets the
- * same answer, because the first answer may have been lost.
+ * Admits the cluster that hands in an activation token, and returns the keys and addresses that it needs to follow
+ * this cluster. A refused activation changes nothing. If the same cluster repeats the call with the same keys
+ * before its first heartbeat, it gets the same answer, because the first answer may have been lost.
  * @throws LinkRefused
  */
 export async function serveActivate(
@@ -82,7 +82,10 @@ export async function serveActivate(
   return makeAnswer(asked, call, head, ports)
 }
 
-/** Opens the sealed question. An unsealed token is refused, because whoever carried it may have read it. */
+/**
+ * Opens the sealed question of a newcomer. The handler refuses an unsealed token, because anybody who carried the
+ * token may have read it.
+ */
 function openQuestion({ question: outer, pair, set }: AdmittedMethodCall<'Activate'>): Newcomer {
   if (outer.format < LINK_FORMAT) throw secondaryTooOldError(outer.format)
   if (outer.sealed === '') throw tokenUnsealedError()
@@ -91,7 +94,7 @@ function openQuestion({ question: outer, pair, set }: AdmittedMethodCall<'Activa
   return asked
 }
 
-/** Checks the address that the newcomer gives. It may give none. */
+/** Checks the address that the newcomer sends. The newcomer may omit its address. */
 function checkAddress({ address }: Newcomer, { deployment }: LinkServerPorts): string {
   const checkToken = address === '' ? '' : normaliseMemberAddress(address, deployment)
   if (checkToken === undefined) throw callerAddressError()
@@ -165,7 +168,7 @@ const updateMember = (
 
 /**
  * Returns when a cluster was revoked in this epoch. A revocation by another primary is earlier than every token of
- * this one, whatever that primary's clock showed.
+ * this primary, whatever the other primary's clock showed.
  */
 const revocationTimeInEpoch = (
   { epoch }: AdmittedLinkCall['record'],
@@ -198,8 +201,8 @@ function checkTokenUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary
 }
 
 /**
- * Refuses a second cluster that uses the id of an admitted one. The cluster itself may use another token with the
- * same keys, or with a proof by the key that is known here.
+ * Refuses a second cluster that uses the id of an admitted cluster. The admitted cluster itself may use another
+ * token with the same keys, or with a proof by the key that this cluster knows.
  */
 function refuseDuplicateCluster(
   all: readonly Item<'secondary'>[],

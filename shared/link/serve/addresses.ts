@@ -3,9 +3,9 @@ import { normaliseMemberAddresses } from '../../values/member-address.ts'
 import { type AdmittedLinkCall, type LinkServerPorts, ownAddressesOf } from './ports.ts'
 
 /**
- * Returns the addresses of other clusters of the set: of those that follow or followed this one, and of those that it
- * has met or learnt from other clusters.
- * @param except UUID of a cluster whose own addresses are left out; absent: none are left out
+ * Returns the addresses of other clusters of the set: the clusters that follow or followed this cluster, and the
+ * clusters that it has met or learnt from other clusters.
+ * @param except UUID of a cluster whose own addresses are left out; absent: no address is left out
  */
 export async function readOtherMemberAddresses(
   { store, deployment }: Pick<LinkServerPorts, 'store' | 'deployment'>,

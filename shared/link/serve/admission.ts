@@ -30,7 +30,7 @@ export interface LinkCallFacts {
   record: ClusterRecord
   /** the secondary that the envelope names */
   secondary: Secondary | undefined
-  /** when the secondary's cluster was revoked, epoch milliseconds */
+  /** `revokedAt`: when the secondary's cluster was revoked, epoch milliseconds */
   revokedAt: number | undefined
   /** epoch milliseconds */
   now: number
@@ -79,7 +79,7 @@ const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
     ? replayedCallError()
     : undefined
 
-/** The checks of a call by an admitted secondary, in this order. */
+/** The checks of a call by an admitted secondary, in the order of execution. */
 const ofSecondary: readonly Check[] = [
   ofThisSet,
   signedBySecondary,
@@ -90,8 +90,8 @@ const ofSecondary: readonly Check[] = [
 ]
 
 /**
- * The checks of a newcomer's call. Its handler then verifies the signature, before it looks at the token or the
- * chain.
+ * The checks of a newcomer's call, in the order of execution. After these checks the newcomer's handler verifies
+ * the signature, before it looks at the token or the chain.
  */
 const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
 

@@ -36,8 +36,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 type TakeOver = MethodQuestion<'Fence'>
 
 /**
- * Ends this cluster's epoch because another member of the set writes a later one. A repeated call gets the same
- * answer. A caller that is not a member, by this cluster's own knowledge, changes nothing.
+ * Ends this cluster's epoch because another member of the set writes a later one. A repeated fence call gets the
+ * same answer. A caller that this cluster does not know as a member changes nothing.
  * @throws LinkRefused
  */
 export async function serveFence(
@@ -63,9 +63,9 @@ export async function serveFence(
 }
 
 /**
- * A primary with an earlier epoch has come back: wakes the worker, which fences it now instead of in its next round.
- * An unknown caller wakes nothing. Neither does a caller that a newly promoted cluster has reached already, because
- * that cluster's rounds continue anyway.
+ * A primary with an earlier epoch has come back: this function wakes the worker, which fences the returned primary
+ * now instead of in its next round. An unknown caller does not wake the worker. A caller that a newly promoted
+ * cluster has already reached does not wake the worker either, because that cluster's rounds continue anyway.
  */
 async function wakeWorkerToFence(
   asked: TakeOver,
@@ -114,14 +114,14 @@ async function readFenceFacts(
     issuer,
     abandonedUpTo: readAbandonedUpTo(cluster, secondaries),
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
-    // Revocations by any cluster of the set. A later admission would have removed them.
+    // Revocations by any cluster of the set count. A later admission would have removed the revocation.
     revoked: holders.filter(({ data }) => data.revoked).map(({ sk }) => sk),
   }
 }
 
 /**
- * Returns the highest epoch number that a cluster had seen at its last heartbeat, according to its newest admission.
- * A cluster that was wiped since has reported a lower number.
+ * Returns the highest epoch number that a cluster had seen at its last heartbeat, according to the cluster's newest
+ * admission. A cluster that was wiped since then has reported a lower number.
  */
 function readAbandonedUpTo(cluster: string, secondaries: readonly Item<'secondary'>[]): number {
   const [newest] = secondaries
@@ -139,12 +139,12 @@ function registeredKeys({ data }: Item<'secondary'>): SetMemberKey[] {
   })
 }
 
-/** The number of tries to store the claimant while other calls of that cluster do the same. */
+/** The number of tries to store the claimant while other calls of the same claimant store it too. */
 const STORE_TRIES = 5
 
 /**
- * Stores the claimant's key, epoch, batch-token signers and address. A repeated call finds them stored and writes
- * nothing. A replayed call of an earlier epoch writes nothing either.
+ * Stores the claimant's key, epoch, batch-token signers and address. A repeated call finds the claimant's
+ * statements stored and writes nothing. A replayed call of an earlier epoch writes nothing either.
  */
 async function storeClaimant(
   { cluster, key: signing, epoch: claimed, addresses, signers }: TakeOver,
@@ -168,12 +168,12 @@ async function storeClaimant(
   if (!noted.ok) throw concurrentCallsError()
 }
 
-/** The number of tries to raise the number while other claimants fence this cluster too. */
+/** The number of tries to raise the epoch number while other claimants fence this cluster too. */
 const RAISE_TRIES = 10
 
 /**
- * Stores the claimant's epoch number, so that this cluster's next epoch gets a higher one, even if it was closed
- * before. Stores the claimant as the only successor of the closed epoch.
+ * Stores the claimant's epoch number, so that this cluster's next epoch gets a higher number, even if the journal
+ * was closed before. Stores the claimant as the only successor of the closed epoch.
  */
 async function raiseMaxEpoch(
   { cluster: successor, epoch: later }: TakeOver,
@@ -194,8 +194,8 @@ async function raiseMaxEpoch(
 }
 
 /**
- * Makes the answer. The caller is still a member here, because only a primary revokes, and this cluster has stepped
- * down.
+ * Makes the answer to a fence. The caller is still a member on this cluster, because only a primary revokes, and
+ * this cluster has stepped down.
  */
 async function makeAnswer(
   { cluster: id, key: itsKey, epoch }: TakeOver,

@@ -13,7 +13,7 @@ import type { AdmittedMethodCall, LinkServerPorts } from './ports.ts'
 import { serveItems, serveJournalEntries, serveTableScan, serveTreeHashes } from './reading.ts'
 
 /**
- * The handler of each method.
+ * The handler of each link method.
  * @throws LinkRefused
  */
 export const linkMethodHandlers: {
@@ -27,7 +27,7 @@ export const linkMethodHandlers: {
     serveTableScan(journal, question, await findDenseFrontier(journal, head)),
   Tree: async ({ journal }, { question, record, set, head, now }) => {
     const treeId = record.treeId ?? set
-    // The caller compares with its own tree, so it needs current hashes.
+    // The caller compares the hashes with its own tree, so it needs current hashes.
     if (question.level === 'root')
       await refreshTreeHashes({ journal, treeId, head, now: Math.floor(now / 1000) })
     return serveTreeHashes(journal, question, treeId, now)

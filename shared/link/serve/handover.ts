@@ -10,8 +10,9 @@ import { sealKeyring } from './keyring.ts'
 import type { AdmittedMethodCall, LinkServerPorts } from './ports.ts'
 
 /**
- * Ends this cluster's epoch for the secondary that asks, and makes this cluster a secondary. A cluster that was
- * closed without a successor hands over as well. A cluster with a successor refuses all others.
+ * Ends this cluster's epoch for the secondary that requests the handover, and makes this cluster a secondary. A
+ * cluster that was closed without a successor hands over as well. A cluster with a successor refuses all other
+ * secondaries.
  * @throws LinkRefused
  */
 export async function serveHandover(
@@ -34,7 +35,7 @@ export async function serveHandover(
   if (!end || !now) throw noLongerPrimaryError()
   // Another call may have closed the journal meanwhile.
   await nameSuccessor(ports.journal, now, successor)
-  // The keyring is read after the end, because no term is added after that.
+  // The handler reads the keyring after ending the epoch, because no term is added after the end.
   const keyring = await sealKeyring(call, ports)
   return { ...end, keyring: keyring.keyring, addresses: await readMemberAddresses(call, ports) }
 }

@@ -22,7 +22,7 @@ import {
 } from './ports.ts'
 
 /**
- * Handles a secondary's heartbeat: stores what it reports, for status, and answers with this journal's position.
+ * Handles a secondary's heartbeat: stores the reported facts for status, and answers with this journal's position.
  * @throws LinkRefused
  */
 export async function serveHeartbeat(
@@ -65,7 +65,7 @@ export async function serveHeartbeat(
   }
 }
 
-/** Drops unusable addresses. The rest of the heartbeat still counts. */
+/** Drops unusable addresses of a heartbeat. The other fields of the heartbeat still count. */
 const dropBadAddresses = (
   asked: MethodQuestion<'Heartbeat'>,
   rules: AddressRules,
@@ -115,7 +115,7 @@ const withHeartbeat = (
 const isInJournal = ({ lineage }: JournalHead, { epoch, seq }: JournalPosition): boolean =>
   seq > 0 && epochAt(lineage, seq) === epoch
 
-/** Returns when the entry of a position was written, epoch milliseconds; undefined if it is not kept. */
+/** Returns when the entry of a position was written, epoch milliseconds; undefined if the entry is no longer kept. */
 async function readEntryTime(
   journal: Pick<Journal, 'entries'>,
   { lineage }: JournalHead,
@@ -126,7 +126,7 @@ async function readEntryTime(
 }
 
 /**
- * Writes an empty journal entry with the present time. By it, secondaries of a quiet journal can tell that
+ * Writes an empty journal entry with the present time. By the canary, secondaries of a quiet journal can tell that
  * replication works. The next heartbeat shows whether the write succeeded.
  */
 async function writeCanary(

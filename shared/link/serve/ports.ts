@@ -13,12 +13,12 @@ export type LinkServerPorts = Pick<
   'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'puller' | 'audit' | 'memory' | 'log'
 >
 
-/** A call that has passed the checks of its caller. */
+/** A link call that has passed the checks of its caller. */
 export interface AdmittedLinkCall {
   record: ClusterRecord
   /** UUID */
   set: string
-  /** epoch milliseconds at which the record was read, and by this cluster's clock */
+  /** `readAt`, `now`: epoch milliseconds at which the record was read, and the present time by this cluster's clock */
   readAt: number
   now: number
   /** this cluster's keys */
@@ -32,8 +32,8 @@ export interface AdmittedLinkCall {
 }
 
 /**
- * An admitted call with its question. For a method of secondaries, also with the secondary's item and the head of the
- * journal that answers.
+ * An admitted call with its question. For a method of secondaries, the call also has the secondary's item and the
+ * head of the journal that answers.
  */
 export type AdmittedMethodCall<M extends LinkMethod> = AdmittedLinkCall & {
   question: MethodQuestion<M>

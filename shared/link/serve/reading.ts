@@ -20,9 +20,12 @@ import type {
   TreeRequest,
 } from '../source.ts'
 
-/** Bytes of one message before it is encoded. An encoded message of this size fits into an answer of an HTTP API. */
+/**
+ * Maximum bytes of one message before it is encoded. A message of this size still fits into an answer of an HTTP
+ * API when it is encoded.
+ */
 const LARGEST = 3 * 2 ** 20
-/** Journal entries read at once. */
+/** Number of journal entries that one read returns. */
 const RUN = 100
 
 /**
@@ -36,9 +39,9 @@ export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<J
 }
 
 /**
- * Returns journal entries after a position, without gaps. The lineage must be the same before and after they were
- * read. The end of the entries is stored in the head first, so that the frontier in status is never below what a
- * secondary has received.
+ * Returns journal entries after a position, without gaps. The lineage must be the same before and after the entries
+ * were read. The handler first stores the end of the entries in the head, so that the frontier in status is never
+ * below the position that a secondary has received.
  */
 export async function serveJournalEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
@@ -95,8 +98,8 @@ async function readDenseEntries(
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /**
- * Returns as many of the items as one message can contain. The head is read after the items, so it is valid for all
- * of them.
+ * Returns as many of the items as one message can contain. The handler reads the head after the items, so the head
+ * is valid for all of them.
  */
 export async function serveItems(
   journal: Pick<Journal, 'head' | 'readRaw'>,
@@ -107,7 +110,7 @@ export async function serveItems(
   return { items: takeWithinBytes(all, LARGEST), seq: last, lineage, epoch }
 }
 
-/** Returns the first elements that together have at most so many bytes, but at least one. */
+/** Returns the first elements that together have at most the given number of bytes, but at least one element. */
 function takeWithinBytes(
   all: readonly (StoredItem | undefined)[],
   bytes: number,
@@ -120,7 +123,7 @@ function takeWithinBytes(
   return end < 0 ? [...all] : all.slice(0, end)
 }
 
-/** Returns a page of a segment. */
+/** Returns a page of a segment of all items. */
 export async function serveTableScan(
   journal: Pick<Journal, 'scan'>,
   { segment, segments, cursor }: ScanRequest,
@@ -134,8 +137,8 @@ const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
 
 /**
  * Returns hashes of the tree. `root`: the stored hashes of all pages of both subtrees, in order. `page`: the totals
- * of the page's buckets, in order; empty for a bucket without items. `bucket`: its items, each as a `BucketLine`; the
- * index that lists them may be seconds behind.
+ * of the page's buckets, in order; empty for a bucket without items. `bucket`: the bucket's items, each as a
+ * `BucketLine`; the index that lists them may be seconds behind.
  * @param treeId id of this cluster's tree
  * @param now epoch milliseconds
  */

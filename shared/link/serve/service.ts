@@ -25,12 +25,12 @@ import { findJournalHeadFault, findLinkCallFault } from './admission.ts'
 import { linkMethodHandlers } from './handlers.ts'
 import { type AdmittedLinkCall, type LinkServerPorts, ownAddressesOf } from './ports.ts'
 
-/** Bytes of a name in an envelope. */
+/** Maximum bytes of a name in an envelope. */
 const LONGEST_NAME = 128
 
 /**
- * Creates the service of the link. It signs every answer with this cluster's key, refusals included. It never throws:
- * errors become signed refusals.
+ * Creates the service of the link. The link's service signs every answer with this cluster's key, including
+ * refusals. The link's service never throws: errors become signed refusals.
  */
 export function createLinkService(ports: LinkServerPorts): AnswerLinkCall {
   const keys = cacheOwnKeys(ports)
@@ -106,12 +106,16 @@ async function answer(received: Received, ports: LinkServerPorts): Promise<Uint8
   const admitted = admittedFrom(received)
   const head = linkMethodRow(method).by === 'secondary' ? await readCheckedHead(received, ports) : undefined
   const asked = { ...admitted, head, question: readMethodQuestion(method, body) }
-  // The handler fits the question and the answer of its method. TypeScript cannot see that through the table.
+  // The handler fits the question and the answer of its method. TypeScript cannot see through the table that the
+  // handler fits.
   const handle = linkMethodHandlers[method] as (ports: LinkServerPorts, call: unknown) => Promise<unknown>
   return linkMethodRow(method).forms.answer.write(await handle(ports, asked))
 }
 
-/** Returns when a cluster was revoked. The revocation is stored by UUID, so it counts under every name. */
+/**
+ * Returns when a cluster was revoked. The revocation is stored by UUID, so it counts under every name of the
+ * cluster.
+ */
 async function revokedAt(
   secondary: Item<'secondary'> | undefined,
   { store }: LinkServerPorts,
@@ -145,8 +149,8 @@ function throwIfRefused(fault: LinkRefused | undefined): void {
 }
 
 /**
- * Converts an error to a refusal. An unexpected error becomes `unavailable`, and only texts of our own errors leave
- * the cluster.
+ * Converts an error to a refusal of a link call. An unexpected error becomes `unavailable`, and only texts of our
+ * own errors leave the cluster.
  */
 function toRefusal(error: unknown, method: LinkMethod, { log }: LinkServerPorts): LinkRefused {
   if (error instanceof LinkRefused) {
