@@ -7,7 +7,7 @@ const VAULT_GO = 'github.com/hashicorp/vault/api v1.23.0'
 
 /** The command of a program that uses a client library. */
 interface Program {
-  /** @throws where the machine lacks something */
+  /** @throws when the machine lacks a program or library of the client */
   command(directory: string): string[]
 }
 
@@ -86,7 +86,7 @@ export const kinds = {
 export type KindName = keyof typeof kinds
 
 /**
- * Programs that send the given writes, one row for each client. They read JSON lines and print the
+ * Programs that send given write requests, one row for each client library. They read requests and print
  * answers as JSON lines.
  */
 export const senders = {
@@ -102,8 +102,8 @@ export const senders = {
 } as const satisfies Record<string, Program>
 
 /**
- * Returns the programs of a table that this machine can run, and for the others the reason why it
- * cannot.
+ * Returns the client programs of a table that this machine can run, and for each other program the reason why
+ * it cannot.
  */
 export function programs<Name extends string>(
   table: Readonly<Record<Name, Program>>,
@@ -133,29 +133,29 @@ export interface Told {
   /** epoch milliseconds */
   at: number
   op: 'login' | 'renew'
-  /** as its library names it; empty: no error */
+  /** the error's name in the client library; empty: no error */
   error: string
-  /** true while it has its first token */
+  /** true while the workload uses its first token */
   first: boolean
 }
 
 /** The settings of a workload. Times are in seconds. */
 export interface Settings {
   address: string
-  /** maximum age of its connections; 0: it keeps them */
+  /** maximum age of the workload's connections; 0: connections are kept */
   maxAge: number
   /** between two rounds of a renewal and a login */
   pause: number
   /** time limit of a request */
   timeout: number
-  /** JSON: the body of a login, and credentials for libraries that sign themselves */
+  /** JSON: the body of a login, and AWS credentials for client libraries that sign themselves */
   login: string
   credentials: string
 }
 
 export interface Workload {
   told: readonly Told[]
-  /** printed lines that report no request */
+  /** printed lines that are no report about a request */
   complaints: readonly string[]
   end(): void
 }

@@ -12,11 +12,11 @@ import { closeServer, listenOnLoopback } from '../../../infra/local/os/loopback.
 /** A cluster behind the shared DNS name. */
 export interface Behind {
   name: string
-  /** origin of its API */
+  /** origin of the cluster's API */
   url: string
 }
 
-/** A request that came through the name. */
+/** A request that a client sent through the shared DNS name. */
 export interface Passed {
   /** epoch milliseconds of the answer; without an answer, of the request */
   at: number
@@ -25,7 +25,7 @@ export interface Passed {
   status: number
 }
 
-/** The access of one client: its machine's resolver, and its connections. */
+/** The access of one client machine: its resolver and its connections. */
 export interface Door {
   url: string
   passed: readonly Passed[]
@@ -34,26 +34,32 @@ export interface Door {
 interface SharedNameOptions {
   members: readonly [Behind, Behind]
   preferred: string
-  /** milliseconds between two checks, and for which a resolver keeps an answer */
+  /** milliseconds between two health checks, and for which a resolver caches an answer */
   intervalMs: number
   ttlMs: number
 }
 
 export interface SharedName {
-  /** the cluster that the name's servers answer now */
+  /** the cluster that the name's DNS servers return now */
   leadsTo(): string
-  /** makes a cluster count as unhealthy, whatever it answers: its check is disabled and inverted */
+  /**
+   * makes a cluster count as unhealthy regardless of its answers: disables and inverts the cluster's health
+   * check
+   */
   disbelieve(name: string): void
-  /** stops all answers of a cluster, also to checks */
+  /** stops all answers of a cluster, also to health checks */
   darken(name: string): void
-  /** @param passesClose whether a cluster's `Connection: close` comes to the client; API Gateway keeps it to itself */
+  /**
+   * @param passesClose whether the client receives a cluster's `Connection: close`; API Gateway does not
+   * forward that header
+   */
   door(passesClose: boolean): Promise<Door>
   close(): Promise<void>
 }
 
 /**
- * Chooses from a failover pair of records: the preferred one, unless only the other is healthy.
- * @param healthy by name
+ * Chooses from a failover pair of DNS records: the preferred record, unless only the other cluster is
+ * healthy. / @param healthy by name
  */
 const chosen = (
   [one, other]: readonly [string, string],
@@ -65,9 +71,10 @@ const chosen = (
 }
 
 /**
- * Imitates failover records of Route 53 for clients on this machine. Both clusters are checked at their own
- * addresses. Two equal answers in a row decide, and only 200 is healthy. New connections go where the client's
- * resolver says, and existing connections stay.
+ * Imitates failover records of Route 53 for clients on this machine. Health checks call both clusters at
+ * their own addresses. A health check changes its result after two equal answers in a row, and only status
+ * 200 counts as healthy. New connections go to the cluster that the client's resolver returns, and existing
+ * connections stay.
  */
 export async function startSharedName(options: SharedNameOptions): Promise<SharedName> {
   const { members, preferred, ttlMs } = options
@@ -80,7 +87,10 @@ export async function startSharedName(options: SharedNameOptions): Promise<Share
   const leadsTo = (): string =>
     chosen([one, other], preferred, name => checks.healthy.has(name) && !disbelieved.has(name))
 
-  /** Returns the resolver of one machine. It keeps an answer for as long as allowed. */
+  /**
+   * Returns the resolver of one machine. The resolver caches an answer for the time to live of the DNS
+   * record.
+   */
   function resolver(): () => Behind {
     let kept = { until: 0, name: '' }
     return () => {
@@ -107,16 +117,16 @@ export async function startSharedName(options: SharedNameOptions): Promise<Share
   }
 }
 
-/** Equal answers in turn that change the result of a check. */
+/** Number of equal answers in a row that change the result of a health check. */
 const ANSWERS = 2
 
-/** Checks both clusters again and again, at different moments. */
+/** Checks the health of both clusters again and again, at different moments. */
 function startChecks(
   { members, preferred, intervalMs }: SharedNameOptions,
   dark: ReadonlySet<string>,
 ): { healthy: ReadonlySet<string>; end(): void } {
   const healthy = new Set([preferred])
-  /** answers in turn that differ from the current result, by name */
+  /** by name: answers in a row that differ from the current result of the health check */
   const turns = new Map<string, number>()
   async function check({ name, url }: Behind): Promise<void> {
     const signal = AbortSignal.timeout(intervalMs / 2)
@@ -150,7 +160,10 @@ interface DoorOptions {
   passed: Passed[]
 }
 
-/** Makes a server that passes each connection to the cluster that the name had when it was opened. */
+/**
+ * Makes a server that passes each connection to the cluster that the DNS name returned when the client opened
+ * the connection.
+ */
 function doorOf({ resolve, dark, agent, passesClose, passed }: DoorOptions): Server {
   const led = new WeakMap<Socket, Behind>()
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {

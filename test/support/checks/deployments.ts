@@ -2,7 +2,10 @@ const certificateArn = 'arn:aws:acm:us-east-1:111122223333:certificate/11111111-
 const linkDomain = { name: 'link.example.com', certificateArn }
 const keyArn = 'arn:aws:kms:us-east-1:111122223333:key/11111111-1111-1111-1111-111111111111'
 
-/** Settings whose templates are checked. Together they create every kind of resource. */
+/**
+ * Settings of the deployments whose templates are checked. Together these deployments create every kind of
+ * resource.
+ */
 export const deployments: Readonly<Record<string, Record<string, unknown>>> = {
   plain: { stage: 'plain' },
   full: {

@@ -1,12 +1,15 @@
 import { deployments } from './deployments.ts'
 
-/** Names of exports, by front and stack. */
+/** Names of CloudFormation exports, by front end and stack. */
 export type Exports = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 
-/** File with all exports of earlier and present versions, relative to the checkout. */
+/** File with all CloudFormation exports of earlier and present versions, relative to the checkout. */
 export const exportsFile = 'test/support/checks/exports.json'
 
-/** Settings for which exports are listed. All have the same stage, so that names differ by front only. */
+/**
+ * Settings of the deployments whose CloudFormation exports are listed. All deployments have the same stage,
+ * so that names differ by front end only.
+ */
 export const exportedDeployments: Readonly<Record<string, Record<string, unknown>>> = Object.fromEntries(
   Object.entries(deployments).map(([name, settings]) => [
     name,
@@ -24,7 +27,7 @@ export const listExports = ({ Outputs: outputs = {} }: Template): string[] =>
     .flatMap(one => one.Export?.Name ?? [])
     .sort()
 
-/** Adds the exports of a stack to the list. */
+/** Adds the CloudFormation exports of a stack to the list of known exports. */
 export const addExports = (
   all: Exports,
   front: string,
@@ -38,7 +41,7 @@ export const addExports = (
   },
 })
 
-/** Returns listed exports that a stack lacks, and exports that the list lacks. */
+/** Returns the listed exports that a stack lacks, and the exports of the stack that the list lacks. */
 export function findExportFaults(listed: readonly string[], exported: readonly string[]): string[] {
   const missing = listed.filter(name => !exported.includes(name))
   const unlisted = exported.filter(name => !listed.includes(name))

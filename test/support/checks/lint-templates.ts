@@ -1,5 +1,5 @@
-// Runs cfn-lint, a Python program, on the templates of all deployments: `npm run lint:templates`. If it is not
-// installed and pip cannot fetch it, this prints a note and ends with 0.
+// Runs cfn-lint, a Python program, on the templates of all deployments: `npm run lint:templates`. If cfn-lint
+// is not installed and pip cannot fetch it, the script prints a note and exits with 0.
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { checkoutRoot } from '../../../infra/checkout.ts'
@@ -11,7 +11,10 @@ const VERSION = '1.58.0'
 const home = `${checkoutRoot}.build/cfn-lint`
 const out = `${checkoutRoot}.build/linted`
 
-/** Returns the program, and installs it if needed. Undefined: it is not available. */
+/**
+ * Returns the path of cfn-lint, and installs cfn-lint if needed. Returns undefined if cfn-lint is not
+ * available.
+ */
 function linter(): string | undefined {
   const own = `${home}/bin/cfn-lint`
   if (existsSync(own)) return own
@@ -40,7 +43,7 @@ function templates(): string[] {
   )
 }
 
-/** Runs the program. @throws Error if it fails other than with findings */
+/** Runs cfn-lint. @throws Error if cfn-lint fails for another reason than findings */
 function findings(program: string): Finding[] {
   const given = ['--format', 'json', '--regions', 'us-east-1', '--', ...templates()]
   const { stdout, stderr } = spawnSync(program, given, { encoding: 'utf8', maxBuffer: 2 ** 28 })

@@ -8,7 +8,7 @@ import {
 import { type SavedLogQuery, savedLogQueries } from '../../../infra/watching/queries.ts'
 import { type MetricDefinition, type MetricName, metrics } from '../../../shared/watching/metrics.ts'
 
-/** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
+/** Returns the generated tables of docs/look-up/monitoring.md, by the head line of each table. */
 export const renderMonitoringTables = (): Record<string, string> => ({
   [METRICS]: tableOf(METRICS, metricRows()),
   [ALARMS]: tableOf(ALARMS, alarmRows()),
@@ -24,7 +24,7 @@ const tableOf = (head: string, rows: readonly (readonly string[])[]): string =>
 
 const codes = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
-/** Returns the rows of the metrics. Metrics with the same row in code share a row. */
+/** Returns the rows of the table of metrics. Metrics with the same row in code share a row of the page. */
 function metricRows(): string[][] {
   const names = Map.groupBy(Object.keys(metrics) as MetricName[], (name): MetricDefinition => metrics[name])
   return [...names].map(([{ from, meaning }, group]) => [codes(group), from, meaning])
@@ -43,7 +43,10 @@ const SPANS: Readonly<Record<number, string>> = {
   3600: '1 h',
 }
 
-/** Prints the condition that switches an alarm on. Empty: one count in five minutes, as the page says. */
+/**
+ * Prints the condition that switches an alarm on. Empty for one count in five minutes, because the page names
+ * this as the default.
+ */
 function conditionIn({ above = 0, below, period = 300, of: [count, periods] = [1, 1] }: AlarmRow): string {
   const span = SPANS[period] ?? `${period} s`
   if (periods === 1 && above === 0 && below === undefined && period === 300) return ''
@@ -52,7 +55,7 @@ function conditionIn({ above = 0, below, period = 300, of: [count, periods] = [1
   return `The ${counted} is ${what} in ${count} of ${periods} periods of ${span}`
 }
 
-/** Returns the rows of the alarms. Alarms with the same count and condition share a row. */
+/** Returns the rows of the table of alarms. Alarms with the same count and condition share a row. */
 function alarmRows(): string[][] {
   const cellsOf = (name: AlarmName): string[] => {
     const row = rowOfAlarm(name)

@@ -1,9 +1,9 @@
-/** A suppressed finding with its reason. */
+/** A suppressed finding of a template check, with its reason. */
 export interface Suppression {
   by: 'cdk-nag' | 'cfn-lint'
   /** name of the rule, optionally with its argument in brackets */
   rule: string
-  /** path or logical id of the resource; absent: all */
+  /** path or logical id of the resource; absent: all resources */
   at?: RegExp
   reason: string
 }
@@ -158,7 +158,7 @@ export const suppressions: readonly Suppression[] = [
   },
 ]
 
-/** Returns the rows that suppress a finding. */
+/** Returns the rows that suppress a finding of a template check. */
 export const findSuppressions = (by: Suppression['by'], rule: string, where: string): Suppression[] =>
   suppressions.filter(
     one =>

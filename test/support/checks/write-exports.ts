@@ -1,5 +1,6 @@
-// Adds the exports of the present templates to test/support/checks/exports.json: `npm run exports`. It removes none,
-// because a deployment that imports an export cannot be updated to a version without it.
+// Adds the exports of the present templates to test/support/checks/exports.json: `npm run exports`. The
+// script removes no exports, because a deployment that imports an export cannot be updated to a version
+// without the export.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { checkoutRoot } from '../../../infra/checkout.ts'

@@ -1,4 +1,5 @@
-// Writes the tables of docs/look-up/monitoring.md from those in code: `npm run monitoring`.
+// Writes the tables of docs/look-up/monitoring.md from the tables of metrics and alarms in code: `npm run
+// monitoring`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 import { renderMonitoringTables } from './monitoring-tables.ts'

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** A request to the engine as the SDK made it. */
+/** A request to the DynamoDB engine as the SDK made it. */
 export interface EngineRequest {
   headers: Readonly<Record<string, string | string[] | undefined>>
   body: Buffer
@@ -12,25 +12,25 @@ export interface EngineResponse {
   body: Buffer
 }
 
-/** Creates an error answer of the engine. */
+/** Creates an error answer of the DynamoDB engine. */
 export const createErrorAnswer = (statusCode: number, error: object): EngineResponse => ({
   statusCode,
   headers: { 'content-type': 'application/x-amz-json-1.0' },
   body: Buffer.from(JSON.stringify(error)),
 })
 
-/** Kept-alive connections to the engine. */
+/** Kept-alive connections to the DynamoDB engine. */
 export interface EngineWire {
   send(request: EngineRequest): Promise<EngineResponse>
   close(): void
 }
 
-/** Headers that the engine reads. */
+/** Headers that the DynamoDB engine reads. */
 const SENT = ['authorization', 'content-type', 'x-amz-date', 'x-amz-target']
 
 /**
- * Sends HTTP requests to the engine on kept-alive connections, one request at a time on each. Node's HTTP client
- * takes several times as long as the engine itself.
+ * Sends HTTP requests to the DynamoDB engine on kept-alive connections, one request at a time on each. Node's
+ * HTTP client takes several times as long as the engine itself.
  */
 export function openEngineWire(url: string): EngineWire {
   const { hostname, port } = new URL(url)
@@ -102,7 +102,7 @@ function connectionOver(socket: Socket, told: { onFree: () => void; onClosed: ()
   }
 }
 
-/** Parses a response once it is complete. */
+/** Parses an HTTP response. Returns undefined while the response is incomplete. */
 function responseIn(bytes: Buffer): EngineResponse | 'unreadable' | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined

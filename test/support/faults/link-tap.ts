@@ -6,42 +6,42 @@ import type { TlsSecrets } from '../../../infra/local/gateway/tls.ts'
 import { closeServer, listenOnLoopback } from '../../../infra/local/os/loopback.ts'
 import { keepNewestElements } from '../../../infra/local/provider/faults/kept.ts'
 
-/** A network fault on calls of the link. */
+/** A network fault on calls of the link between two clusters. */
 export type LinkFault = {
-  /** number of calls that it affects; default 1 */
+  /** number of calls that the fault affects; default 1 */
   times?: number
 } & (
   | {
       /**
-       * `drop-request`: the request never arrives. `drop-answer`: it arrives, and its answer is lost. `duplicate`: it
-       * arrives twice, and the second answer is lost. `reorder`: it arrives after the next request, or after some
-       * seconds if none follows.
+       * `drop-request`: the request never arrives. `drop-answer`: the request arrives, and its answer is
+       * lost. `duplicate`: the request arrives twice, and the second answer is lost. `reorder`: the request
+       * arrives after the next request, or after some seconds if no other request follows.
        */
       kind: 'drop-request' | 'drop-answer' | 'duplicate' | 'reorder'
     }
   | { kind: 'delay'; ms: number }
-  /** the answer breaks off after this many bytes */
+  /** the answer breaks off after `bytes` bytes */
   | { kind: 'truncate'; bytes: number }
 )
 
-/** Direction in which nothing passes. */
+/** Direction in which the link passes nothing: requests, answers, or both. */
 export type LinkCut = 'there' | 'back' | 'both'
 
-/** A call of the link that passed the tap. */
+/** A call of the link that passed the link tap. */
 export interface LinkCall {
   path: string
-  /** the fault that affected it, if any */
+  /** the fault that affected the call, if any */
   fault?: LinkFault['kind'] | 'cut'
 }
 
-/** A tap between two clusters that loses, delays, duplicates, reorders and truncates their calls. */
+/** A proxy on the link between two clusters that loses, delays, duplicates, reorders and truncates calls. */
 export interface LinkTap {
   /** address at which one cluster reaches the other */
   url: string
   arrange(fault: LinkFault): void
-  /** blocks everything until `heal` */
+  /** blocks calls of the link until `heal` */
   cut(way: LinkCut): void
-  /** lets everything pass again, including calls that were held back */
+  /** lets calls of the link pass again, including calls that were held back */
   heal(): void
   calls(): readonly LinkCall[]
   close(): Promise<void>
@@ -57,9 +57,8 @@ interface LinkAnswer {
 }
 
 /**
- * Starts a tap.
- * @param target base URL of the called cluster
- * @param tls absent: plain HTTP; else the tap ends TLS, as load balancers do
+ * Starts a link tap. / @param target base URL of the called cluster / @param tls absent: plain HTTP; else the
+ * tap ends TLS, as load balancers do
  */
 export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<LinkTap> {
   const agent = new Agent({ keepAlive: true })
@@ -67,7 +66,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   let faults: (LinkFault & { left: number })[] = []
   let cut: LinkCut | undefined
   const calls: LinkCall[] = []
-  /** requests that wait until the next one has passed */
+  /** requests that wait until the next request has passed */
   const waiting: (() => void)[] = []
 
   const forward = (incoming: IncomingMessage, body: Buffer): Promise<LinkAnswer> =>
@@ -133,11 +132,11 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   }
 }
 
-/** Waits until the next call has passed, or for some seconds if none comes. */
+/** Waits until the next call of the link has passed, or for some seconds if no call comes. */
 const outOfOrder = (waiting: (() => void)[]): Promise<void> =>
   Promise.race([new Promise<void>(resolve => waiting.push(resolve)), setTimeout(LINK_CALL_TIMEOUT_MS)])
 
-/** Sends the head and the first bytes of an answer, then breaks the connection. */
+/** Sends the head and the first bytes of an answer, then breaks the connection to the client. */
 function breakOff(response: ServerResponse, { status, headers, body }: LinkAnswer, bytes: number): void {
   response.writeHead(status, { ...headers, 'content-length': body.length })
   response.write(body.subarray(0, bytes), () => response.destroy())

@@ -1,12 +1,12 @@
 import { createErrorAnswer, type EngineResponse } from './engine-wire.ts'
 
-/** The write or check of one item in a call. */
+/** The write or check of one item in a DynamoDB call. */
 export interface ConflictingWrite {
   action: 'Put' | 'Update' | 'Delete' | 'ConditionCheck'
   table: string
   pk: string
   sk: string
-  /** the revision that it writes, if any */
+  /** the revision that the write stores, if any */
   rev?: string
 }
 
@@ -30,7 +30,7 @@ const ALONE: Readonly<Record<string, ConflictingWrite['action']>> = {
   DeleteItem: 'Delete',
 }
 
-/** Returns the items that a call writes or checks, in order. Empty for a read. */
+/** Returns the items that a DynamoDB call writes or checks, in order. Empty for a read. */
 export function listItemWrites(operation: string, input: object): ConflictingWrite[] {
   const write = (action: ConflictingWrite['action'], written: Written): ConflictingWrite => {
     const { pk, sk } = written.Item ?? written.Key ?? {}
@@ -50,7 +50,7 @@ export function listItemWrites(operation: string, input: object): ConflictingWri
   )
 }
 
-/** Returns the items that a batch stores. */
+/** Returns the items that a batch write stores. */
 function batchOf(input: object): Written[] {
   const { RequestItems } = input as {
     RequestItems: Record<string, { PutRequest: Pick<Written, 'Item'> }[]>
@@ -60,9 +60,9 @@ function batchOf(input: object): Written[] {
   )
 }
 
-/** Locked items. Another write to one of them is rejected, as in DynamoDB. */
+/** Locked items. DynamoDB rejects another write to a locked item, and so does this imitation. */
 export interface Conflicts {
-  /** Returns the indexes of those items that are locked. */
+  /** Returns the indexes of the locked items among these writes. */
   findTaken(writes: readonly ConflictingWrite[]): number[]
   /** Locks items. @returns a function that unlocks them */
   take(writes: readonly Place[]): () => void
@@ -92,7 +92,7 @@ export function newConflicts(): Conflicts {
 const MESSAGE = 'Transaction is ongoing for the item'
 
 /**
- * Creates DynamoDB's error for a call to locked items.
+ * Creates the error that DynamoDB returns for a call to locked items.
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function conflictError(operation: string, count: number, taken: readonly number[]): object {
@@ -109,7 +109,7 @@ export function conflictError(operation: string, count: number, taken: readonly 
   }
 }
 
-/** Creates the answer to a call to locked items. */
+/** Creates the answer that DynamoDB returns for a call to locked items. */
 export const createConflictAnswer = (
   operation: string,
   count: number,

@@ -1,6 +1,6 @@
 import { createErrorAnswer, type EngineResponse } from './engine-wire.ts'
 
-/** A fault for one of the next calls. */
+/** A fault for one of the next storage calls. */
 export type StorageFault = {
   /** number of matching calls that pass first */
   skip: number
@@ -8,38 +8,40 @@ export type StorageFault = {
   operation?: string
   /** number of consecutive calls that fail; default 1 */
   times?: number
-  /** counts a call and the SDK's retries as one call: all its retries fail too */
+  /** counts a call and the SDK's retries as one call, so that all retries fail too */
   whole?: true
 } & (
   | {
-      /** before: the engine never receives the call; after: the call takes effect, but its answer is lost */
+      /**
+       * `before`: the engine never receives the call. `after`: the call takes effect, but its answer is lost.
+       */
       when: 'before' | 'after'
-      /** `reset` breaks the connection; the others are errors of the engine */
+      /** `reset` breaks the connection; the other kinds are errors of the engine */
       kind: 'reset' | 'error' | 'throttle' | 'conflict'
     }
   | { kind: 'delay'; delayMs: number; when?: never }
-  /** waits until it is released, then continues normally */
+  /** the call waits until the tap releases it, then continues normally */
   | { kind: 'hold'; when?: never }
   /**
-   * a stuck transaction: its caller gets no answer, and its items are locked for this time. Then it takes effect
-   * (after) or never does (before).
+   * a stuck transaction: its caller gets no answer, and its items are locked for `stuckMs`. After `stuckMs`
+   * the transaction takes effect (`after`) or is dropped (`before`).
    */
   | { kind: 'stuck'; when: 'before' | 'after'; stuckMs: number; operation: 'TransactWriteItems' }
-  /** a batch read that returns one key of each table and leaves the others unprocessed */
+  /** a batch read that returns one key of each table and leaves the other keys unprocessed */
   | { kind: 'unprocessed'; when?: never }
 )
 
-/** A fault with its state. */
+/** A storage fault with its state. */
 export interface ArrangedFault {
   fault: StorageFault
   seen: number
-  /** whether a call was struck, by the SDK's invocation id */
+  /** whether the fault struck a call, by the SDK's invocation id */
   known: Map<string, boolean>
 }
 
 export const arrange = (fault: StorageFault): ArrangedFault => ({ fault, seen: 0, known: new Map() })
 
-/** Returns the fault for this call, if any. Each fault counts the calls that match it. */
+/** Returns the fault that strikes this call, if any. Each fault counts the calls that match it. */
 export function findFault(
   faults: readonly ArrangedFault[],
   operation: string,
@@ -59,7 +61,7 @@ export function findFault(
 
 type Keys = Record<string, { Keys: unknown[] }>
 
-/** Splits a batch read: the first key of each table is requested, the others are left out. */
+/** Splits the keys of a batch read: the first key of each table is requested, the other keys are left out. */
 export function splitBatchRead(body: Buffer): { asked: Buffer; left: Keys } {
   const { RequestItems, ...rest } = JSON.parse(body.toString('utf8')) as { RequestItems: Keys }
   const part = (from: number, to?: number): Keys =>
@@ -77,7 +79,7 @@ const errors = {
   conflict: { status: 400, type: 'TransactionCanceledException' },
 } as const
 
-/** Creates the answer to a struck call. @returns undefined if its connection breaks */
+/** Creates the answer to a call that a fault struck. @returns undefined if the fault breaks the connection */
 export function createStruckAnswer({ kind }: StorageFault): EngineResponse | undefined {
   if (kind !== 'error' && kind !== 'throttle' && kind !== 'conflict') return undefined
   const { status, type } = errors[kind]

@@ -17,20 +17,21 @@ import { secretsEqual } from '../../../shared/values/secret.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { createStorageTap, type StorageTap } from './storage-tap.ts'
 
-/** A storage tap that functions reach in place of the engine. */
+/** The HTTP port of a storage tap. Functions call this port in place of the engine. */
 export interface StorageTapPort {
   url: string
   tap: StorageTap
-  /** makes open connections fail when they are used again */
+  /** makes open connections fail when their clients use them again */
   drop(): void
   close(): Promise<void>
 }
 
-/** Most bytes of a call. */
+/** Maximum size of a storage call, in bytes. */
 const LARGEST_CALL = 16 * 1024 * 1024
 
 /**
- * Starts a tap with an HTTP port. Other processes send it commands: `POST /_tap/fault`, `/_tap/mend`, `/_tap/aws`.
+ * Starts a storage tap with an HTTP port. Other processes send commands to the port: `POST /_tap/fault`,
+ * `/_tap/mend`, `/_tap/aws`.
  */
 export async function startStorageTap(
   engineUrl: string,

@@ -18,53 +18,56 @@ import {
   splitBatchRead,
 } from './storage-faults.ts'
 
-/** A call to the tables that passed the tap. */
+/** A DynamoDB call that passed the storage tap. */
 export interface StorageCall {
   seq: number
   /** `BatchGetItem`, `TransactWriteItems` … */
   operation: string
-  /** a fault affected it */
+  /** true if a fault affected the call */
   struck: boolean
   /** items that the engine read for a query or scan, including those it filtered out */
   scanned: number
-  /** rejected, because one of its items was locked */
+  /** true if the call was rejected because one of its items was locked */
   conflict: boolean
-  /** the items that it writes or checks */
+  /** the items that the call writes or checks */
   writes: ConflictingWrite[]
 }
 
-/** A call on its way to the engine. */
+/** A DynamoDB call on its way to the engine. */
 export interface PassingCall extends EngineRequest {
   operation: string
-  /** the SDK's invocation id, which its retries share */
+  /** the SDK's invocation id, which all retries of a call share */
   invocation: string
-  /** its parsed body */
+  /** the parsed body of the call */
   input: object
 }
 
-/** An item to lock for a while. */
+/** An item that the storage tap locks for `ms` milliseconds. */
 export type LockedItem = Omit<ConflictingWrite, 'action'> & { ms: number }
 
 /**
- * A tap between functions and the engine that counts calls and makes them fail. Tests assert numbers of round trips
- * with it, and interrupt requests at every point. Tests in other processes reach it over HTTP
- * (`storage-tap-port.ts`).
+ * A proxy between functions and the DynamoDB engine that counts calls and makes calls fail. Tests assert
+ * numbers of round trips with the tap, and interrupt requests at every point. Tests in other processes reach
+ * the tap over HTTP (`storage-tap-port.ts`).
  */
 export interface StorageTap {
-  /** Performs a call, or the fault arranged for it. @returns undefined if the connection breaks without an answer */
+  /**
+   * Performs a call, or the fault that a test arranged for the call. @returns undefined if the connection
+   * breaks without an answer
+   */
   pass(call: PassingCall): Promise<EngineResponse | undefined>
-  /** calls since the last reset */
+  /** storage calls since the last reset */
   calls(): StorageCall[]
-  /** number of held calls */
+  /** number of calls that a fault of kind `hold` holds */
   held(): number
   fault(fault: StorageFault): void
   /**
-   * Imitates transaction conflicts, which the engine itself never has because it runs one transaction at a time. From
-   * now on a transaction locks its items for some milliseconds, and other writes or checks of these items are
-   * rejected as in DynamoDB. A reset unlocks everything.
+   * Imitates transaction conflicts, which the engine itself never has because it runs one transaction at a
+   * time. After this call a transaction locks its items for some milliseconds, and other writes or checks of
+   * the locked items are rejected as in DynamoDB. A reset unlocks all items.
    */
   imitateConflicts(takesFor: number | undefined): void
-  /** locks an item for a while, so that other writes to it are rejected */
+  /** locks an item for a while, so that other writes to the item are rejected */
   take(taken: LockedItem): void
   /** ends all faults and releases held calls; the call count continues */
   mend(): void
@@ -75,7 +78,7 @@ export interface StorageTap {
 
 const REMEMBERED = 5000
 
-/** The state of a tap. */
+/** The state of a storage tap. */
 interface State {
   calls: StorageCall[]
   faults: ArrangedFault[]
@@ -83,7 +86,7 @@ interface State {
   held: (() => void)[]
   seq: number
   conflicts: Conflicts
-  /** least milliseconds for which a transaction locks its items; undefined: it does not */
+  /** minimum milliseconds for which a transaction locks its items; undefined: transactions lock nothing */
   takesFor: number | undefined
   sinceReset: AbortController
   /** performs a call on the engine */
@@ -128,7 +131,7 @@ export function createStorageTap(engineUrl: string): StorageTap {
   }
 }
 
-/** Waits while items are locked, at most until a reset. */
+/** Waits while items are locked, at most until the tap is reset. */
 const passing = ({ sinceReset }: State, ms: number): Promise<void> =>
   setTimeout(ms, undefined, { signal: sinceReset.signal, ref: false }).catch(() => undefined)
 
@@ -155,7 +158,10 @@ async function pass(tap: State, passed: PassingCall): Promise<EngineResponse | u
   return fault?.when === 'after' ? createStruckAnswer(fault) : answer
 }
 
-/** Performs a call. A transaction locks its items as long as one on AWS does, if that is enabled. */
+/**
+ * Performs a call. If transaction conflicts are imitated, a transaction locks its items as long as a
+ * transaction on AWS does.
+ */
 async function taking<T>(
   tap: State,
   operation: string,
@@ -172,7 +178,9 @@ async function taking<T>(
   }
 }
 
-/** Imitates a transaction whose coordinator stalls: its items stay locked until the fault ends. */
+/**
+ * Imitates a transaction whose coordinator stalls: the transaction's items stay locked until the fault ends.
+ */
 async function stick(
   tap: State,
   { when, stuckMs }: StorageFault & { kind: 'stuck' },
@@ -188,7 +196,7 @@ async function stick(
   }
 }
 
-/** Answers part of a batch read, and names the rest as unprocessed. */
+/** Answers one key of each table of a batch read, and returns the other keys as unprocessed. */
 async function partly(tap: State, { headers, body }: PassingCall): Promise<EngineResponse> {
   const { asked, left } = splitBatchRead(body)
   const answer = await tap.forward({ headers, body: asked })

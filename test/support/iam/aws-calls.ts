@@ -4,7 +4,7 @@ import type { IamRequest } from './evaluate.ts'
 import { refusal, refusedCall } from './judge.ts'
 import { eventsRequest, invokeRequest, keyRequest, workflowRequest } from './requests.ts'
 
-/** A request before it is sent. */
+/** A request to AWS before it is sent. */
 interface Sent {
   path: string
   headers: Record<string, string>
@@ -14,7 +14,7 @@ interface Sent {
 // biome-ignore lint/suspicious/noExplicitAny: inputs of several services
 type Read = (operation: string, input: Record<string, any>) => readonly IamRequest[]
 
-/** Services with JSON requests, by the beginning of their targets. */
+/** AWS services with JSON requests, by the beginning of their targets. */
 const targets: Readonly<Record<string, Read>> = {
   TrentService: (operation, { EncryptionContext = {} }) => [
     keyRequest(operation, Object.keys(EncryptionContext)),
@@ -29,14 +29,14 @@ const targets: Readonly<Record<string, Read>> = {
 
 const EVERYTHING = '*'
 
-/** Services with form requests, by the version of their interface. */
+/** AWS services with form requests, by the version of their interface. */
 const forms: Readonly<Record<string, string>> = {
   '2016-11-15': 'ec2',
   '2010-05-08': 'iam',
   '2011-06-15': 'sts',
 }
 
-/** Every caller with credentials may call this action, because no policy can forbid it. */
+/** An action that every caller with credentials may call, because no IAM policy can forbid it. */
 const FREE = 'sts:GetCallerIdentity'
 
 function formRequest(body: string): IamRequest[] {
@@ -47,8 +47,8 @@ function formRequest(body: string): IamRequest[] {
 }
 
 /**
- * Returns why a request of the running function is refused; undefined: it is allowed. Calls to tables are checked
- * here unless a real client makes them.
+ * Returns why the policies refuse a request of the running function, or undefined if they allow it. Calls to
+ * tables are checked here only when a real client makes them.
  */
 function refusedRequest({ path, headers, body }: Sent): string | undefined {
   const [, name = '', operation = ''] = /^(\w+?)(?:_\d+)?\.(\w+)$/.exec(headers['x-amz-target'] ?? '') ?? []
@@ -67,9 +67,9 @@ function refusedRequest({ path, headers, body }: Sent): string | undefined {
 const worker = globalThis as { judgesAwsCalls?: true }
 
 /**
- * From now on, all requests of this worker with the functions' credentials are checked against the policies, wherever
- * they go.
- * @param accessKeyId of the functions; requests with other keys are made by others and are not checked
+ * Checks all further requests of this test worker with the functions' credentials against the policies of the
+ * functions' roles. / @param accessKeyId access key of the functions; requests signed with other keys are not
+ * checked
  */
 export function judgeAwsCalls(accessKeyId: () => string): void {
   if (worker.judgesAwsCalls) return

@@ -1,7 +1,4 @@
-/**
- * A policy statement in the part of the language that our templates use. `ruled` refuses everything
- * else.
- */
+/** An IAM policy statement, with the elements that our templates use. `ruled` refuses all other elements. */
 export interface Statement {
   Effect: 'Allow' | 'Deny'
   Action: string | readonly string[]
@@ -15,17 +12,20 @@ export interface IamRequest {
   action: string
   /** an ARN, or `*` for an action without resources */
   resource: string
-  /** values by condition key; a key that the request lacks is absent */
+  /** values by condition key, without the keys that the request lacks */
   context: Readonly<Record<string, readonly string[]>>
 }
 
 export interface Verdict {
   allowed: boolean
-  /** the deciding statements: those that allow, or the first that denies; empty: no statement allows it */
+  /**
+   * the deciding statements: the statements that allow, or the first statement that denies; empty: no
+   * statement allows the request
+   */
   by: readonly Rule[]
 }
 
-/** A statement, prepared for many requests. */
+/** A policy statement, prepared for many requests. */
 export interface Rule {
   statement: Statement
   covers: (request: Pick<IamRequest, 'action' | 'resource'>) => boolean
@@ -54,7 +54,10 @@ const anyOf =
   (text: string): boolean =>
     patterns.some(matches => matches(text))
 
-/** The comparison operators for a single value. Negated ones hold if the request lacks the key. */
+/**
+ * The comparison operators of IAM conditions, for a single value. Negated operators hold if the request lacks
+ * the key.
+ */
 const operators: Readonly<
   Record<string, { not: boolean; matcher: (wanted: string) => (text: string) => boolean }>
 > = {
@@ -65,8 +68,8 @@ const operators: Readonly<
 }
 
 /**
- * Returns the test of `ForAllValues:StringLike`, `StringEqualsIfExists`, `Null` … with the wanted
- * values of a key.
+ * Returns the test of a condition operator such as `ForAllValues:StringLike`, `StringEqualsIfExists` or
+ * `Null`, with the wanted values of a key.
  */
 function testOf(name: string, wanted: readonly string[]): Test {
   if (name === 'Null') return values => wanted.includes(String(values === undefined || values.length === 0))
@@ -89,9 +92,8 @@ function testOf(name: string, wanted: readonly string[]): Test {
 const ELEMENTS = ['Effect', 'Action', 'Resource', 'Condition', 'Sid', 'Principal']
 
 /**
- * Prepares a statement.
- * @throws Error for a part of the language that this code does not evaluate, because ignoring it would give a wrong
- * result
+ * Prepares a policy statement for many requests. / @throws Error for an element of the policy language that
+ * this evaluator does not support, because ignoring the element would give a wrong result
  */
 export function ruled(statement: Statement): Rule {
   const unknown = Object.keys(statement).find(name => !ELEMENTS.includes(name))
@@ -125,7 +127,7 @@ export const evaluate = (rules: readonly Rule[], request: IamRequest): Verdict =
     request.context,
   )
 
-/** Decides by rules that cover the action and the resource. */
+/** Decides a request by the rules that cover its action and resource. */
 export function decide(covering: readonly Rule[], context: IamRequest['context']): Verdict {
   const met = covering.filter(rule => rule.holds(context))
   const denied = met.find(({ statement }) => statement.Effect === 'Deny')

@@ -1,6 +1,6 @@
 import { type IamRequest, like, listOf, type Statement } from './evaluate.ts'
 
-/** One action of a statement on one of its resources, in the role of a function. */
+/** A grant: one action of a policy statement on one of its resources, in the role of a function. */
 export interface Grant {
   /** folder in functions/ */
   function: string
@@ -12,13 +12,14 @@ export interface Grant {
 }
 
 /**
- * The reason for a grant that no test uses. Absent fields match everything; `action` and `resource` match by a part.
+ * The reason why a grant exists although no test uses it. Absent fields match everything; `action` and
+ * `resource` match by a part of their text.
  */
 export interface Reason {
   functions?: readonly string[]
   action?: string
   resource?: string
-  /** only when another function has the same grant and uses it */
+  /** true: the reason holds only when another function has the same grant and uses it */
   elsewhere?: true
   because: string
 }
@@ -42,7 +43,7 @@ const grantsIn = (name: string, { Action, Resource, Condition }: Statement): Gra
     })),
   )
 
-/** Returns the grant by which a statement allows a request, as a text. */
+/** Returns the grant by which a policy statement allows a request, as a text. */
 export function markOf(name: string, statement: Statement, { action, resource }: IamRequest): string {
   const grant = grantsIn(name, statement).find(
     one => like(one.action, 'i')(action) && like(one.resource)(resource),
@@ -59,7 +60,7 @@ const fits = (grant: Grant, { functions, action = '', resource = '' }: Reason): 
 const anybodys = ({ function: _, ...grant }: Grant): string => JSON.stringify(grant)
 
 /**
- * Compares the grants with their uses.
+ * Compares the grants of all policies with the grants that tests used.
  * @param used texts of `markOf`
  * @returns unused grants without a reason, and reasons that match no unused grant
  */

@@ -9,26 +9,29 @@ import { markOf } from './grants.ts'
 import { tableRequests } from './table-requests.ts'
 
 /*
- * Checks the AWS requests of functions in tests against the policies of their roles in the templates. A refused
- * request fails as on AWS, and fails the test file. Used grants are recorded for the end of the run
- * (`.config/grants.ts`).
+ * Checks the AWS requests of functions in tests against the policies of their roles in the templates. A
+ * refused request fails as on AWS, and fails the test file. The grants that requests used are recorded for
+ * the end of the run (`.config/grants.ts`).
  */
 
-/** The state of a worker. It is global, because modules of tests are loaded more than once. */
+/**
+ * The state of the policy checks in a test worker. The state is global, because a worker loads the modules of
+ * tests more than once.
+ */
 interface Judging {
   function: AsyncLocalStorage<string>
   rules: Map<string, readonly Rule[]>
   /**
-   * rules that cover a function, action and resource, each with the text of its grant once it has
+   * the rules that cover a function, action and resource; each rule has the text of its grant once it has
    * allowed a request
    */
   covering: Map<string, Map<Rule, string | undefined>>
   /** ARNs of tables by their names */
   arns: Map<string, string>
-  /** grants that allowed a request, and the number of judged requests */
+  /** grants that allowed a request, and the number of checked requests */
   used: Set<string>
   calls: number
-  /** grants that were reported already */
+  /** grants that this worker has reported already */
   told: Set<string>
   refused: string[]
 }
@@ -46,12 +49,15 @@ worker.judging ??= {
 }
 const judging: Judging = worker.judging
 
-/** Runs work as the function of a folder. Its AWS requests are checked. */
+/**
+ * Runs work as the function of a folder. AWS requests of the work are checked against the policies of the
+ * function's role.
+ */
 export const asFunction = <T>(folder: string, work: () => T): T => judging.function.run(folder, work)
 
 /**
- * Returns the ARN of a table. Its name may begin with the template's name, or with the word for its
- * items.
+ * Returns the ARN of a table by its name. The name may begin with the table's name in the template, or with
+ * the word for its items.
  */
 function tableArn(name: string): string {
   const known = judging.arns.get(name) ?? findTableArn(name)
@@ -82,8 +88,9 @@ function rulesOf(folder: string): readonly Rule[] {
 }
 
 /**
- * Checks requests of the running function.
- * @returns why they are refused; undefined: they are allowed, or no function is running
+ * Checks AWS requests of the running function against its policies.
+ * @returns why the policies refuse the requests; undefined: the requests are allowed, or no function is
+ * running
  */
 export function refusal(...requests: readonly IamRequest[]): string | undefined {
   const folder = judging.function.getStore()
@@ -103,8 +110,8 @@ export function refusal(...requests: readonly IamRequest[]): string | undefined 
 }
 
 /**
- * Returns the rules of a function that cover an action and a resource. The result is kept, because
- * matching patterns takes most of a judgement.
+ * Returns the policy rules of a function that cover an action and a resource. The result is cached, because
+ * matching patterns takes most of the time of a check.
  */
 function coveringRules(folder: string, request: IamRequest): Map<Rule, string | undefined> {
   const name = `${folder} ${request.action} ${request.resource}`
@@ -122,7 +129,7 @@ function refused(folder: string, { action, resource, context }: IamRequest): str
   return why
 }
 
-/** @throws Error where the policies refuse it, as the SDK does */
+/** @throws the SDK's error if the policies refuse a request */
 export function checkAllowed(...requests: readonly IamRequest[]): void {
   const why = refusal(...requests)
   if (why !== undefined) throw Object.assign(new Error(why), { name: 'AccessDeniedException' })
@@ -132,7 +139,7 @@ interface Refused extends AwsJsonAnswer {
   body: { __type: string; message: string }
 }
 
-/** Returns the answer to a call to the tables that the policies refuse. */
+/** Returns the answer to a DynamoDB call that the policies refuse. */
 export function refusedCall(call: Pick<DynamoDbCall, 'operation' | 'input'>): Refused | undefined {
   if (judging.function.getStore() === undefined) return undefined
   const message = refusal(...tableRequests(call, tableArn))
@@ -141,10 +148,10 @@ export function refusedCall(call: Pick<DynamoDbCall, 'operation' | 'input'>): Re
     : { statusCode: 400, body: { __type: 'com.amazon.coral.service#AccessDeniedException', message } }
 }
 
-/** Returns the refusals since the last call. */
+/** Returns the requests that policies refused since the last call. */
 export const takeRefused = (): string[] => judging.refused.splice(0)
 
-/** Reports newly used grants of this worker to the run. */
+/** Reports the grants that this worker has used since the last report, for the end of the run. */
 export function tellUsed(directory: string): void {
   const news = [...judging.used].filter(mark => !judging.told.has(mark))
   for (const mark of news) judging.told.add(mark)

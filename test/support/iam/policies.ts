@@ -7,7 +7,7 @@ export interface Policies {
   functions: Record<string, Statement[]>
   /** ARNs of tables, by the beginning of their names */
   tables: Record<string, string>
-  /** of the KMS key that wraps the keyring */
+  /** ARN of the KMS key that wraps the keyring */
   key: string
 }
 
@@ -16,7 +16,7 @@ interface Attached {
   PolicyDocument: { Statement: Statement[] }
 }
 
-/** @param directory where `app.synth()` wrote */
+/** @param directory the output directory of `app.synth()` */
 export function policiesIn(directory: string, place: LocalHostPlace): Policies {
   const { ofType, arnOf, nameOf, assetOf } = readResourcesIn(directory, place)
   const folders = ofType('AWS::Lambda::Function').map(one => ({

@@ -2,7 +2,7 @@ import type { Reason } from './grants.ts'
 
 const BY_LAMBDA = 'Lambda does it itself in the name of the function’s role'
 
-/** The reasons for grants that no test uses, one row for each sort. */
+/** The reasons for grants that no test uses, one row for each kind of grant. */
 export const reasons: readonly Reason[] = [
   { elsewhere: true, because: 'a use is granted whole, and other functions that declare it ask for this' },
   {

@@ -2,7 +2,7 @@ import type { DynamoDbCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 
-/** The parts of a call to one table that conditions use. */
+/** The elements of a DynamoDB call to one table that IAM conditions use. */
 interface Part {
   TableName: string
   IndexName?: string
@@ -20,16 +20,19 @@ interface Part {
 
 const WORDS = /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|BETWEEN|IN)$/
 
-/** Returns the terms of an expression that stand for attributes. */
+/** Returns the terms of a DynamoDB expression that stand for attributes. */
 function readTerms(expression: string): readonly string[] {
   const terms = expression.match(/[:#.]?\w+(?:\s*\()?/g) ?? []
   return terms.filter(term => !(/^[:.\d]|\($/.test(term) || WORDS.test(term)))
 }
 
-/** The terms of known expressions. Expressions repeat, so each is read once. */
+/** Cache of the terms of DynamoDB expressions. Expressions repeat, so each expression is parsed once. */
 const read = new Map<string, readonly string[]>()
 
-/** Returns the names of the attributes in an expression, at the top level like `dynamodb:Attributes`. */
+/**
+ * Returns the names of the top-level attributes in a DynamoDB expression, like the condition key
+ * `dynamodb:Attributes`.
+ */
 function namesIn(expression: string | undefined, names: Readonly<Record<string, string>> = {}): string[] {
   if (expression === undefined) return []
   const terms = read.get(expression) ?? readTerms(expression)
@@ -40,7 +43,7 @@ function namesIn(expression: string | undefined, names: Readonly<Record<string, 
 const partitionOf = ({ Item, Key }: Part): string[] =>
   [Item?.['pk']?.S, Key?.['pk']?.S].filter(pk => pk !== undefined)
 
-/** Returns the partition of a query. */
+/** Returns the partition key of a query. */
 function queried({ KeyConditionExpression = '', ExpressionAttributeValues = {} }: Part): string[] {
   const [, name = ''] = /= (:\w+)/.exec(KeyConditionExpression) ?? []
   return [ExpressionAttributeValues[name]?.S ?? ''].filter(pk => pk !== '')
@@ -71,7 +74,7 @@ function requestOf(operation: string, part: Part, arnOf: (table: string) => stri
   }
 }
 
-/** The actions of a transaction's elements. Each element is judged separately. */
+/** The IAM actions of a transaction's elements. IAM checks each element separately. */
 const ELEMENTS: Readonly<Record<string, string>> = {
   Put: 'PutItem',
   Update: 'UpdateItem',
@@ -79,7 +82,10 @@ const ELEMENTS: Readonly<Record<string, string>> = {
   ConditionCheck: 'ConditionCheckItem',
 }
 
-/** Makes the request of a batch on one table. Its leading keys are those of all elements. */
+/**
+ * Makes the IAM request of a batch call on one table. Its leading keys are the partition keys of all
+ * elements.
+ */
 function batchRequest(operation: string, table: string, keys: readonly WireItem[]): IamRequest {
   const leading = keys.map(({ pk }) => pk?.S ?? '')
   const attributes = [...new Set(keys.flatMap(item => Object.keys(item)))]
@@ -91,7 +97,7 @@ function batchRequest(operation: string, table: string, keys: readonly WireItem[
 }
 
 /**
- * Returns the IAM requests of a call to the tables.
+ * Returns the IAM requests of a DynamoDB call.
  * @param arnOf returns the ARN of a table from its name
  */
 export function tableRequests(

@@ -1,6 +1,6 @@
 /**
- * List prices of us-east-1 in USD, as AWS published them in November 2025, without free tier. Pages and benchmarks
- * use these.
+ * List prices of us-east-1 in USD, as AWS published them in November 2025, without free tier. Pages and
+ * benchmarks use these prices.
  */
 export const listPrices = {
   /** a request to an HTTP API */
@@ -16,9 +16,9 @@ export const listPrices = {
   /** a KMS call, and a key per month */
   kmsCall: 3e-6,
   kmsKey: 1,
-  /** per month: a custom metric's series with data in every hour */
+  /** per month: a time series of a custom metric with data in every hour */
   metricSeries: 0.3,
-  /** per month: an alarm's metric with periods of a minute or more */
+  /** per month: a metric of an alarm with periods of a minute or more */
   alarmMetric: 0.1,
   /** per month */
   dashboard: 3,

@@ -5,7 +5,8 @@ import { listPrices } from './price-list.ts'
 /** Monthly cost of monitoring a cluster in USD. */
 export interface WatchingCost {
   /**
-   * of a cluster of a pair: an idle primary and an idle secondary; a usual month; all metrics with data in every hour
+   * monthly cost of the metrics of a cluster of a pair: an idle primary, an idle secondary, a usual month,
+   * and all metrics with data in every hour
    */
   metrics: Readonly<Record<'idlePrimary' | 'idleSecondary' | 'usual' | 'most', number>>
   alarms: number
@@ -15,7 +16,10 @@ export interface WatchingCost {
 
 const cents = (dollars: number): number => Math.round(dollars * 100) / 100
 
-/** Computes the cost. @param alarmMetrics number of metrics in all alarms of a deployment */
+/**
+ * Computes the monthly cost of monitoring a cluster. @param alarmMetrics number of metrics in all alarms of a
+ * deployment
+ */
 export function computeWatchingCost(alarmMetrics: number): WatchingCost {
   const { metricSeries, alarmMetric, dashboard } = listPrices
   const rows = Object.values<MetricDefinition>(metrics)

@@ -4,11 +4,11 @@ import { setTimeout } from 'node:timers/promises'
 import { shippedPrograms } from '../../../infra/build/command.ts'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 
-/** The command, as it was built before the run. */
+/** The bundled `cloud-auth` command, which `npm test` builds before the tests. */
 export const commandFile = `${checkoutRoot}.build/${shippedPrograms['cloud-auth'].file}`
 
 export interface CommandEnd {
-  /** exit code; null: it was killed */
+  /** exit code; null: a signal killed the command */
   status: number | null
   stdout: string
   stderr: string
@@ -20,8 +20,8 @@ interface Started {
 }
 
 /**
- * Starts the command as a process that has only these environment variables. @param input its whole
- * standard input
+ * Starts the `cloud-auth` command as a process that has only these environment variables. @param input its
+ * whole standard input
  */
 export function startCommand(
   words: readonly string[],
@@ -29,7 +29,7 @@ export function startCommand(
   { file = commandFile, input = '' }: { file?: string; input?: string } = {},
 ): Started {
   const child = spawn(process.execPath, [file, ...words], { env: variables, stdio: 'pipe' })
-  // it may end without reading its input
+  // the command may end without reading its input
   child.stdin.on('error', () => undefined).end(input)
   const closed = new Promise<number | null>(resolve => child.once('close', resolve))
   const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
@@ -44,7 +44,7 @@ export function startCommand(
 
 const LOOK_MS = 10
 
-/** Sends a signal to a command when a probe is true, unless the command has ended before. */
+/** Sends a signal to a command when a probe is true, unless the command ends first. */
 export async function endedWhen(
   { child, ended }: Started,
   signal: NodeJS.Signals,

@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 
-/** A fault with its signs in docs/do/troubleshooting.md. A column is empty if the fault does not show there. */
+/**
+ * A fault with its signs in docs/do/troubleshooting.md. A column is empty if the fault does not show in that
+ * place.
+ */
 export interface FaultRow {
   fault: string
   alarm: string
-  /** a field of the status, with dots for nested ones */
+  /** a field of the status, with dots for nested fields */
   field: string
-  /** the value of `field` during the fault; empty: the page names none */
+  /** the value of `field` during the fault; empty: the page names no value */
   value: string
-  /** part of an answer or of a log line */
+  /** a part of an answer or of a log line */
   text: string
 }
 
@@ -33,7 +36,7 @@ const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]*)`/g)].map
 
 const LINKED = /^\[([^\]]+)\]\(#[a-z-]+\)$/
 
-/** Reads the faults of the page. @throws Error if a fault has no link to its entry */
+/** Reads the faults of the troubleshooting page. @throws Error if a fault has no link to its entry */
 export const faultRows = (): FaultRow[] =>
   rowsOf(
     readFileSync(`${checkoutRoot}docs/do/troubleshooting.md`, 'utf8'),
@@ -45,7 +48,7 @@ export const faultRows = (): FaultRow[] =>
     return { fault, alarm: codesIn(alarm)[0] ?? '', field, value, text: codesIn(text)[0] ?? '' }
   })
 
-/** Returns the row of a fault. @throws Error if the page has none */
+/** Returns the row of a fault in the troubleshooting page. @throws Error if the page has no such fault */
 export function faultRow(fault: string): FaultRow {
   const row = faultRows().find(one => one.fault === fault)
   if (!row) throw new Error(`docs/do/troubleshooting.md has no fault ${fault}`)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { closeServer, listenOnLoopback } from '../../../infra/local/os/loopback.ts'
 
-/** A change of a health check. Absent members do not change. */
+/** An update of a Route 53 health check. Absent members keep their values. */
 interface Update {
   check: string
   Disabled?: string
@@ -11,7 +11,7 @@ interface Update {
 const answerFor = (check: string): string =>
   `<?xml version="1.0"?><UpdateHealthCheckResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/"><HealthCheck><Id>${check}</Id><CallerReference>x</CallerReference><HealthCheckConfig><Type>HTTPS</Type></HealthCheckConfig><HealthCheckVersion>2</HealthCheckVersion></HealthCheck></UpdateHealthCheckResponse>`
 
-/** Serves UpdateHealthCheck of Route 53 and records the updates. */
+/** Serves UpdateHealthCheck of Route 53 and records the updates of health checks. */
 export async function healthChecks(): Promise<{ url: string; updates: Update[]; close(): Promise<void> }> {
   const updates: Update[] = []
   const server = createServer(async (request, response) => {

@@ -5,7 +5,7 @@ import type { ExecutionPlace, StoredExecution } from '../../../infra/local/state
 import { call, type Reply } from '../service/api.ts'
 import { clusterFile, enginePid, folderOf, freshCluster, type Run, start } from './npm-start.ts'
 
-/** Steps take longer than this. */
+/** Polling interval, shorter than any step of a workflow. */
 const POLL_MS = 10
 
 /** An execution of a host's state machines, with its current place. */
@@ -17,7 +17,7 @@ interface Stand {
 /** A cluster whose host runs in its own process, which is killed and started again. */
 export type KilledHost = Awaited<ReturnType<typeof killedHost>>
 
-/** @param ports options with ports that are kept: others know them */
+/** @param ports options of the host with fixed ports, because other clusters know them */
 export async function killedHost(name: string, ...ports: string[]) {
   const cluster = freshCluster(name)
   const begun = async (): Promise<Run> => {
@@ -28,7 +28,7 @@ export async function killedHost(name: string, ...ports: string[]) {
   let run = await begun()
   const file = (): ClusterStateFile => clusterFile(cluster)
 
-  /** executions of a workflow, newest first; empty while the file is being made */
+  /** executions of a workflow, newest first; empty while the host is still writing the file */
   function executions(workflow: string): Stand[] {
     const database = new DatabaseSync(`${folderOf(cluster)}/states.sqlite`, { timeout: 5000 })
     try {
@@ -46,7 +46,7 @@ export async function killedHost(name: string, ...ports: string[]) {
     }
   }
 
-  /** Kills the host, or host and engine, and starts it again with the remaining files. */
+  /** Kills the host, or host and engine, and starts both again with the remaining files. */
   async function again({ engine = false } = {}): Promise<void> {
     const pid = enginePid(cluster)
     run.child.kill('SIGKILL')
@@ -56,7 +56,7 @@ export async function killedHost(name: string, ...ports: string[]) {
   }
 
   /**
-   * Kills or pauses the host for so long that others notice it. @returns a function that brings it
+   * Kills or pauses the host for so long that other clusters notice. @returns a function that brings the host
    * back
    */
   async function away(how: 'killed' | 'stopped'): Promise<() => Promise<void>> {
@@ -89,7 +89,7 @@ export async function killedHost(name: string, ...ports: string[]) {
   }
 }
 
-/** Repeats a probe until it returns a value. The time limit of the test ends it. */
+/** Repeats a probe until it returns a value. Only the time limit of the test ends the repetition. */
 export async function eventually<T>(
   probe: () => Promise<T | undefined> | T | undefined,
   pause = 200,
@@ -102,9 +102,9 @@ export async function eventually<T>(
 }
 
 /**
- * Starts a workflow, and kills the host as soon as the workflow has reached or passed a step, for each of some steps.
- * @returns the workflow's executions when none of them is running any more, and the states in which the host was
- * killed
+ * Starts a workflow. For each of some steps, kills the host as soon as the workflow has reached or passed the
+ * step. / @returns the workflow's executions when no execution is running any more, and the states in which
+ * the host was killed
  */
 export async function killedAt(
   host: KilledHost,
@@ -115,7 +115,7 @@ export async function killedAt(
 ): Promise<{ executions: StoredExecution[]; met: string[] }> {
   const before = host.executions(workflow).length
   const own = (): Stand[] => host.executions(workflow).slice(0, -before || undefined)
-  // the caller gets no answer from a killed host
+  // the client gets no answer from a killed host
   const acted = act().catch(() => undefined)
   const met: string[] = []
   for (const [index, step] of steps.entries()) {
@@ -131,7 +131,10 @@ export async function killedAt(
   return { executions, met }
 }
 
-/** Returns the state of an execution that has reached or passed a step. */
+/**
+ * Returns the state of an execution that has reached or passed a step. Returns undefined for an execution
+ * before the step.
+ */
 function passed(stand: Stand | undefined, step: string): string | undefined {
   if (!stand) return undefined
   const { execution, place } = stand

@@ -9,7 +9,7 @@ import { type ProviderNote, readProviderNote } from '../../../infra/local/provid
 export interface Run {
   child: ChildProcess
   output: () => string
-  /** waits until the output contains a text @throws when the process ends without it */
+  /** waits until the output contains a text @throws when the process ends before it prints the text */
   until: (text: string) => Promise<void>
   ended: Promise<number | null>
 }
@@ -35,10 +35,13 @@ export const HOST_FLAGS: readonly string[] = COMMAND.filter(one => one.startsWit
 
 export const start = (...options: string[]): Run => startIn({}, ...options)
 
-/** A host restricts the access to its files itself, so it starts here with the most open umask. */
+/**
+ * The shell command that starts the host with the most open umask, because the host must restrict the access
+ * to its files itself.
+ */
 const OPEN_MASK = 'umask 000; exec "$0" "$@"'
 
-/** Starts the host like `start`, with further environment variables. */
+/** Starts the host like the test helper `start`, with further environment variables. */
 export function startIn(environment: Record<string, string>, ...options: string[]): Run {
   const child = spawn('bash', ['-c', OPEN_MASK, process.execPath, ...COMMAND, ...options], {
     cwd: checkoutRoot,
@@ -58,14 +61,14 @@ export function startIn(environment: Record<string, string>, ...options: string[
   return { child, output: () => text, until, ended }
 }
 
-/** AWS keys of a user's shell. The functions must not use them. */
+/** AWS access keys of a user's shell. The functions must not use these keys. */
 export const foreignKeys = {
   AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
   AWS_SECRET_ACCESS_KEY: 'x',
   AWS_SESSION_TOKEN: 'y',
 }
 
-/** Returns a name for a kept cluster, which `cleanUp` removes. */
+/** Returns a name for a kept cluster, which `cleanUp` removes at the end of the test file. */
 export function freshCluster(name: string): string {
   const cluster = `${name}-${process.pid}`
   clusters.push(cluster)
@@ -85,7 +88,10 @@ export const enginePid = (cluster: string): number =>
 /** Reads the file in which a kept cluster's imitated AWS describes itself. */
 export const awsOf = (cluster: string): ProviderNote => readProviderNote(folderOf(cluster)) as ProviderNote
 
-/** Reports whether a process is running. An ended process that its parent has not waited for has no command line. */
+/**
+ * Reports whether a process is running. A process that has ended without its parent waiting for it has no
+ * command line.
+ */
 export function isRunning(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
@@ -94,17 +100,20 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Reports whether a process is a kept cluster's engine. The number of an ended process may have been reused. */
+/**
+ * Reports whether a process is a kept cluster's engine. The operating system may have given the process ID of
+ * an ended engine to another process.
+ */
 export const isEngineOf = (cluster: string, pid: number): boolean =>
   isEngineUsingDatabase(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
 
-/** Kills a kept cluster's engine. @returns true when it ran */
+/** Kills a kept cluster's engine. @returns true when the engine ran */
 export function killEngine(cluster: string): boolean {
   try {
     const pid = enginePid(cluster)
     return isEngineOf(cluster, pid) && process.kill(pid, 'SIGKILL')
   } catch {
-    // it ended with its host, or is just ending
+    // the engine ended with its host, or is just ending
     return false
   }
 }

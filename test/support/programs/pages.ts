@@ -4,7 +4,7 @@ import { checkoutRoot } from '../../../infra/checkout.ts'
 /**
  * Returns the `sh` blocks of a page in order, without their indentation.
  * @param page path in the checkout, or the name of a runbook
- * @param heading only those under this heading, up to the next heading of any level
+ * @param heading only the blocks under this heading, up to the next heading of any level
  */
 export function blocksOf(page: string, heading?: string): string[] {
   const path = page.endsWith('.md') ? page : `docs/runbooks/${page}.md`

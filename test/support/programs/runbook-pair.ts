@@ -10,7 +10,7 @@ import type { ClusterPair } from '../../../infra/local/pair/pair.ts'
 import { blocksOf } from './pages.ts'
 import { openShell, type Shell } from './shell.ts'
 
-/** Two clusters under load, made a DR set with the page's blocks, and the operator's shell. */
+/** Two clusters under load, joined to a DR set with the page's blocks, and the operator's shell. */
 export interface RunbookPair {
   rehearsal: DrillRehearsal
   shell: Shell
@@ -22,13 +22,13 @@ export interface RunbookPair {
 }
 
 /**
- * Starts a pair in .local/ of its own folder, as readers have it. A few concurrent logins are enough
- * to notice a lost one; drills use more.
+ * Starts a pair of clusters in .local/ of its own folder, as readers have it. A few concurrent logins are
+ * enough to notice a lost login; drills use more.
  */
 export async function startRunbookPair(): Promise<RunbookPair> {
   const checkout = makeTemporaryDirectory()
   let shell: Shell | undefined
-  // the pair of a concurrent test has the same names
+  // the pair of a test that runs concurrently has the same names
   const options = { port: 0, memory: true, unlisted: true, pauseMs: 500 }
   const rehearsal = await startDrillRehearsal(
     options,
@@ -63,8 +63,8 @@ export const promotionIn = (page: string): number =>
   blocksOf(page).findIndex(block => block.includes('secondary/promote ')) + 1
 
 /**
- * Notes the addresses of the clusters, and makes them a set by the page, through a balancer in front
- * of east.
+ * Notes the addresses of the clusters, and joins the clusters to a DR set with the commands of the page,
+ * through a load balancer in front of east.
  */
 async function setUp(
   checkout: string,

@@ -5,12 +5,13 @@ import { setTimeout } from 'node:timers/promises'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 import { BLOCK_HUNG_MS } from './patience.ts'
 
-// Pages are run as a reader runs them: block after block is pasted into one bash. The programs are those of this
-// machine. Programs that a machine with only Node lacks are replaced by stand-ins, and the test run says so.
+// Tests run pages as a reader does: they paste block after block into one bash. The programs are those of
+// this machine. Stand-ins replace programs that a machine with only Node lacks, and the test run reports each
+// stand-in.
 
-/** The result of a block. */
+/** The result of a pasted block. */
 export interface Pasted {
-  /** 0: all lines succeeded */
+  /** 0: all lines of the block succeeded */
   status: number
   stdout: string
   stderr: string
@@ -18,34 +19,33 @@ export interface Pasted {
 
 export interface Shell {
   /**
-   * Pastes a block.
-   * @param typed lines that a reader types when the block asks, each with its end
-   * @throws Error with all output when a line fails
+   * Pastes a block into the shell. / @param typed lines that a reader types when the block asks, each with
+   * its line end / @throws Error with all output when a line fails
    */
   paste(block: string, typed?: string): Promise<Pasted>
-  /** like `paste`, but returns a failure */
+  /** like `paste`, but returns a failure instead of throwing */
   attempt(block: string, typed?: string): Promise<Pasted>
-  /** the value of a variable */
+  /** the value of a shell variable */
   value(name: string): Promise<string>
   close(): void
 }
 
 interface ShellOptions {
-  /** its first folder */
+  /** the shell's first working directory */
   cwd: string
   variables?: Readonly<Record<string, string>>
   /** programs of the test: the text of a file that Node runs, by the program's name */
   programs?: Readonly<Record<string, string>>
-  /** programs with a stand-in; default: those that this machine lacks */
+  /** programs with a stand-in; default: programs that this machine lacks */
   standIns?: readonly string[]
   /**
-   * milliseconds that a block may take, less than a test's timeout, so that its output is reported; or a promise that
-   * ends the wait
+   * milliseconds that a block may take; less than a test's timeout, so that the test reports the block's
+   * output. Or a promise that ends the wait.
    */
   patience?: number | (() => Promise<unknown>)
 }
 
-/** Characters of output to show of a block that does not end: the newest. */
+/** Characters of output to show of a block that does not end. Only the newest output is shown. */
 const MOST_SHOWN = 4000
 
 const NEEDED = ['curl', 'jq', 'aws'] as const
@@ -84,7 +84,7 @@ function programsIn(
   }
 }
 
-/** Reports whether work takes longer than some milliseconds, or than something else. */
+/** Reports whether work takes longer than some milliseconds, or than another promise. */
 async function isLate(work: Promise<void>, patience: number | (() => Promise<unknown>)): Promise<boolean> {
   const end = new AbortController()
   const { signal } = end
@@ -97,7 +97,7 @@ async function isLate(work: Promise<void>, patience: number | (() => Promise<unk
   return became
 }
 
-/** Opens a bash like a terminal of a new account. */
+/** Opens a bash like the terminal of a new user account. */
 export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...rest }: ShellOptions): Shell {
   if (!works('bash')) throw new Error('the documents are run by bash: install it')
   const home = mkdtempSync(`${tmpdir()}/cloud-auth-shell-`)
@@ -111,7 +111,7 @@ export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...re
       said[name] += text
       heard()
     })
-  // a write to a shell that has ended fails here, and the block's result says why
+  // a write to a shell that has ended fails here, and the result of the block reports the reason
   child.stdin.on('error', () => undefined)
   let heard = (): void => undefined
   let ended = false
@@ -124,7 +124,8 @@ export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...re
   async function attempt(block: string, typed = ''): Promise<Pasted> {
     const mark = `--- pasted ${++pasted}: `
     const before = { stdout: said.stdout.length, stderr: said.stderr.length }
-    // one group, because terminals pass pasted text on as one: when the shell ends, the rest goes too
+    // one group of commands, because terminals pass pasted text on as one: when the shell ends, the rest of
+    // the block is dropped too
     const whole = block === 'bash' ? 'bash --norc --noprofile' : `{\n${block}\n}`
     child.stdin.write(`${whole}\n${typed}echo "${mark}$?"\necho "${mark}" >&2\n`)
     const at = (name: keyof typeof said) => said[name].indexOf(mark, before[name])

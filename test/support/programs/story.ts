@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The most lines of each file. */
+/** Maximum number of lines to show of each file. */
 const MOST = 60
 
 /** Returns the role changes and the errors in a host's files, for the report of a failed test. */

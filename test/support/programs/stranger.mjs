@@ -1,4 +1,5 @@
-// What another user of the machine may try: run by one, with what everybody knows or finds out. Input and output are JSON.
+// Tries to read files and to call addresses as another user of the machine, with only what any user can know
+// or find out. Input and output are JSON.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'

@@ -13,7 +13,7 @@ import { portsWith } from '../../builders/ports.ts'
 
 type Loose<T> = { [K in keyof T]?: K extends 'ports' ? object : unknown }
 
-/** A request as handlers see it, with the given parts. The other parts are empty. */
+/** Returns a request as handlers see it, with the given parts. All other parts are empty. */
 export const callWith = <F extends ParameterFields>(parts: Loose<MountCall<F>> = {}): MountCall<F> =>
   ({
     now: 1_000_000_000_000,
@@ -32,16 +32,16 @@ export const callWith = <F extends ParameterFields>(parts: Loose<MountCall<F>> =
     },
     fetched: fetchedItems((parts.ports as Partial<Ports> | undefined)?.store),
     prepared: undefined,
-    // an item is stored at the row’s subject
+    // an item is stored at the row's subject
     subjectKey: parts.subject,
     ...parts,
     ports: portsWith(parts.ports ?? {}),
   }) as unknown as MountCall<F>
 
-/** Sends every question at once. */
+/** Sends every question to AWS at once. */
 export const askAlways: AskAws = question => question.ask()
 
-/** Runs the phases of a request once, without reading again. */
+/** Runs the phases of a request once, without reading items again. */
 export async function outcomeOf<C, I, G, A>(
   phases: RequestPhases<C, I, G, A>,
   call: C,
@@ -51,7 +51,10 @@ export async function outcomeOf<C, I, G, A>(
   return phases.decide(call, gathered, await phases.ask(call, gathered, askAlways))
 }
 
-/** Makes the items of an attempt, none at first. `keep` adds some, as the first read does. */
+/**
+ * Returns the items of an attempt to serve a request, which are empty at first. `keep` adds items, as the
+ * first read does.
+ */
 export function fetchedItems(store?: Pick<Ports['store'], 'read'>): FetchedItems {
   const kept = new Map<string, { key: Key; item: Item | undefined }>()
   const nameOf = ({ kind, pk, sk }: Key) => JSON.stringify([kind, pk, sk])

@@ -27,13 +27,13 @@ export async function costlyKey(algorithm: Algorithm): Promise<PublicKey> {
 interface Repeated {
   /** signatures on each user ID and subkey; user IDs beyond `all` signatures are left out */
   onOne: number
-  /** signatures of the key */
+  /** total number of signatures of the key */
   all: number
-  /** false: only the first one is valid, so all others have to be verified */
+  /** false: only the first signature is valid, so the service has to verify all others */
   valid: boolean
 }
 
-/** Returns the key with repeated signatures. */
+/** Returns a copy of the OpenPGP key with repeated signatures. */
 export function withSignatures(key: PublicKey, { onOne, all, valid }: Repeated): Buffer {
   const packets = new PacketList()
   const kept = all / onOne - 1
@@ -48,7 +48,7 @@ export function withSignatures(key: PublicKey, { onOne, all, valid }: Repeated):
   return Buffer.from(packets.write())
 }
 
-/** Makes an invalid signature of the same digest. */
+/** Makes an invalid copy of a signature with the same digest. */
 function spoiled(signature: SignaturePacket): SignaturePacket {
   const bytes = signature.write()
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1

@@ -10,19 +10,22 @@ export interface Way {
   path: string
 }
 
-/** Every endpoint of the interface with each of its paths. */
+/** Every API endpoint with each of its paths. */
 export const ways: readonly Way[] = endpointGroups.flatMap(group =>
   group.endpoints.flatMap(endpoint =>
     pathsOf(endpoint).map(path => ({ title: `${endpoint.method} ${path}`, endpoint, path })),
   ),
 )
 
-/** Requests that would end the service of the shared cluster. They succeed only on a test's own cluster. */
+/**
+ * Reports whether a request would end the service of the shared cluster. Such a request succeeds only on a
+ * test's own cluster.
+ */
 export const endsService = (path: string): boolean => path === '/sys/replication/dr/primary/demote'
 
 /**
- * Requests that change the cluster's role, so that it serves nothing for a moment. Not for a cluster that other test
- * files call at the same time.
+ * Reports whether a request changes the cluster's role, so that the cluster serves nothing for a moment.
+ * Tests must not send such a request to a cluster that other test files call at the same time.
  */
 export const changesRole = (path: string): boolean =>
   /^\/sys\/replication\/dr\/primary\/(enable|disable|demote)$/.test(path)

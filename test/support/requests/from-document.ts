@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/* Generates requests from the API's document: valid ones, and slightly invalid ones. */
+/* Generates requests from the API's OpenAPI document: valid requests, and slightly invalid requests. */
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -12,14 +12,14 @@ interface Parameter {
   schema: Schema
 }
 
-/** The parts of an operation in the document that requests need. */
+/** An operation of the OpenAPI document, with the members that the generator of requests reads. */
 export interface Operation {
   operationId: string
   parameters: readonly Parameter[]
   requestBody?: { required?: boolean; content: { 'application/json': { schema: Schema; example: unknown } } }
 }
 
-/** A request. `token` selects its token. */
+/** A generated request. `token` selects the token that it carries. */
 export interface Sent {
   method: string
   path: string
@@ -60,7 +60,7 @@ const number = fc.oneof(
   fc.constantFrom(0.5, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308),
 )
 
-/** Generates values of a schema. */
+/** Generates values of a JSON schema. */
 function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const choices = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined
   if (choices) return fc.oneof(...choices.map(valuesOf))
@@ -85,7 +85,7 @@ function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Generates bodies of a schema: the required fields, and some others. */
+/** Generates request bodies of a schema: the required fields, and some optional fields. */
 function bodyOf(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>)
   const required = (schema['required'] ?? []) as string[]
@@ -105,7 +105,7 @@ function bodyOf(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
 
 type Mutation = (body: Record<string, unknown>) => unknown
 
-/** Changes of a body that no careful client makes. */
+/** Changes of a request body that no careful client makes. */
 const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   { weight: 8, arbitrary: fc.constant<Mutation>(body => body) },
   fc.nat(20).map(
@@ -161,7 +161,7 @@ const token = fc.oneof(
 
 const isSegment = (text: string): boolean => text !== '' && !/[\ud800-\udfff]/.test(text)
 
-/** Generates a parameter of a path, mostly a known name. */
+/** Generates a parameter of a path, mostly a name that exists. */
 const partOf = ({ example = 'web' }: Parameter): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 8, arbitrary: fc.constant(example) },
@@ -178,7 +178,7 @@ const queryOf = ({ schema, required, name }: Parameter): fc.Arbitrary<string> =>
 }
 const safe = (value: unknown): string => String(value).toWellFormed()
 
-/** Generates requests to an operation. @param verb `get`, `post`, `delete`, `head` */
+/** Generates requests to an operation of the OpenAPI document. @param verb `get`, `post`, `delete`, `head` */
 export function requestsTo(
   verb: string,
   path: string,

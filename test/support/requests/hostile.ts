@@ -49,14 +49,17 @@ const isReadable = (field: ParameterField<unknown>, value: unknown): boolean => 
   }
 }
 
-/** Generates mostly values that a field accepts, so that the code after the reading is reached too. */
+/**
+ * Generates mostly values that a field accepts, so that requests also reach the code after the parsing of
+ * parameters.
+ */
 const valueFor = (field: ParameterField<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...values.filter(value => isReadable(field, value))) },
     { weight: 1, arbitrary: fc.constantFrom(...values) },
   )
 
-/** Returns bodies that no careful client sends, equal ones in every run. */
+/** Returns request bodies that no careful client sends. Every run gets equal bodies. */
 export function bodiesFor(fields: ParameterFields, numRuns: number): Record<string, unknown>[] {
   const names = Object.keys(fields)
   const body = fc.record(

@@ -2,7 +2,7 @@ import { defaultTidySettings, type TidyList, tidyTimes } from '../../../shared/a
 import { type Change, createItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 
-/** The path of each list below its mount, and the kind of its items. */
+/** The path of each list endpoint below its mount, and the kind of its items. */
 export const lists = [
   { list: 'identity-accesslist', kind: 'access' },
   { list: 'roletag-denylist', kind: 'deny' },
@@ -10,7 +10,7 @@ export const lists = [
 
 const HOUR = 3600
 
-/** Makes an entry that expired some hours ago, as after a login or a denial. */
+/** Makes an entry of a login or of a denial that expired some hours ago. */
 export function entry(kind: 'access' | 'deny', accessor: string, name: string, hoursAgo: number): Change {
   const expiresAt = Date.now() - hoursAgo * HOUR * 1000
   const times = tidyTimes(expiresAt, defaultTidySettings)

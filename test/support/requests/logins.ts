@@ -26,8 +26,8 @@ type Named = Pick<Launched, 'account' | 'region' | 'instanceId'>
 const signed = new WeakMap<Named, Promise<string>>()
 
 /**
- * Returns the instance's signed document as the login takes it. Each state of the instance is signed
- * once.
+ * Returns the signed identity document of an instance, in the form of the login parameter `pkcs7`. Each state
+ * of the instance is signed once.
  */
 export function pkcs7Of(instance: Named): Promise<string> {
   const known = signed.get(instance)
@@ -37,8 +37,8 @@ export function pkcs7Of(instance: Named): Promise<string> {
 }
 
 /**
- * Returns a function that gets the calls to the imitated AWS since its last use. The whole log would
- * be megabytes.
+ * Returns a function that gets the calls to the imitated AWS since its last use. Reading the whole log would
+ * transfer megabytes.
  */
 export function callWatch() {
   let seen = 0
@@ -49,7 +49,9 @@ export function callWatch() {
   }
 }
 
-/** Stops and starts an instance, so that its document becomes newer (with negative minutes: older). */
+/**
+ * Stops and starts an instance, so that its identity document becomes newer (with negative minutes: older).
+ */
 export async function restart(instance: Launched, minutes = 10): Promise<Launched> {
   const pendingTime = new Date(Date.parse(instance.pendingTime) + minutes * 60_000)
     .toISOString()
@@ -58,10 +60,10 @@ export async function restart(instance: Launched, minutes = 10): Promise<Launche
   return { ...instance, pendingTime }
 }
 
-/** The names of an instance in control commands. */
+/** Returns the names that identify an instance in control commands of the imitated AWS. */
 export const placeOf = ({ account, region, instanceId }: Launched) => ({ account, region, instanceId })
 
-/** Logs an instance in. */
+/** Logs an instance in with its signed identity document. */
 export const loginAs = async (
   mount: string,
   instance: Launched,
@@ -73,28 +75,31 @@ export const NO_NAMESPACE =
   'unsupported path: there is no namespace but root; leave out the header X-Vault-Namespace, ' +
   'or what stands before auth/ and sys/ in the path'
 
-/** The error if no certificate of this type is registered at the mount. */
+/** Returns the error message for a mount without a registered certificate of this type. */
 export const unregistered = (type: 'pkcs7' | 'identity'): string =>
   `; no certificate of type ${type} is registered at this mount (config/certificate)`
 
-/** The answer to a `pkcs7` without a CMS message. */
+/** Returns the error message for a `pkcs7` parameter without a CMS message. */
 export const noMessage = (fault: string): string =>
   `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
 
-/** The answer to a login that does not prove which instance calls. */
+/** The error message for a login that does not prove which instance calls. */
 export const UNPROVEN =
   'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
   'or identity with signature or another document for which a certificate is registered'
 
-/** The answer to a request that STS does not accept. */
+/** The error message for a caller-identity request that STS does not accept. */
 export const NOT_ACCEPTED =
   'STS answered that the request is not signed validly, or no longer: ' +
   'check the credentials, the clock and the region that it was signed for'
 
-/** Returns the texts of a refusal. */
+/** Returns the error messages of a refused request. */
 export const errorsOf = ({ body }: Reply): string => (body?.errors ?? []).join('\n')
 
-/** Makes an account, and lets the mount reach it through a role that the cluster can assume. */
+/**
+ * Creates an AWS account, and lets the mount call AWS in this account through a role that the cluster can
+ * assume.
+ */
 export async function satellite(mount: string, externalId?: string): Promise<string> {
   const account = freshAccount()
   const role = { account, name: 'cloud-auth-reader', ...(externalId ? { externalId } : {}) }
@@ -109,7 +114,7 @@ export async function satellite(mount: string, externalId?: string): Promise<str
 export interface SignOptions {
   method?: 'POST' | 'GET'
   host?: string
-  /** region of the signature */
+  /** AWS region of the signature */
   region?: string
   /** additional signed headers */
   headers?: [string, string][]
@@ -119,10 +124,10 @@ export interface SignOptions {
   query?: string
 }
 
-/** The host of STS without a region. */
+/** The host name of STS without a region. */
 const GLOBAL_STS = 'sts.amazonaws.com'
 
-/** Signs a caller-identity request with a key. */
+/** Signs a caller-identity request with an access key. */
 export function signCallerIdentity(key: TestKey, options: SignOptions = {}): TestRequest {
   const { host = GLOBAL_STS, region = 'us-east-1', headers = [], at = Date.now() } = options
   const signing = { key, region, service: 'sts', date: basicDate(at) }
@@ -135,7 +140,7 @@ export function signCallerIdentity(key: TestKey, options: SignOptions = {}): Tes
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** Returns a signed request as the login takes it. */
+/** Returns the login parameters that carry a signed request. */
 export function iamFields({ method, path, query, headers, body }: TestRequest): Record<string, unknown> {
   const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? ''
   return {
@@ -146,11 +151,11 @@ export function iamFields({ method, path, query, headers, body }: TestRequest): 
   }
 }
 
-/** Returns the fields of an iam login, signed with a key. */
+/** Returns the parameters of an iam login, signed with an access key. */
 export const signedBy = (key: TestKey, options: SignOptions = {}): Record<string, unknown> =>
   iamFields(signCallerIdentity(key, options))
 
-/** Logs in by iam with a key. */
+/** Logs in with the iam method and an access key. */
 export const loginWith = (
   mount: string,
   key: TestKey,

@@ -6,7 +6,7 @@ const mpi = (bits: number): Buffer => {
   return Buffer.concat([length, bytes])
 }
 
-/** Makes a packet in the new form, with a length of four bytes. */
+/** Makes an OpenPGP packet in the new format, with a length of four bytes. */
 export const packet = (tag: number, body: Uint8Array): Buffer => {
   const head = Buffer.alloc(6)
   head[0] = 0xc0 | tag
@@ -15,16 +15,16 @@ export const packet = (tag: number, body: Uint8Array): Buffer => {
   return Buffer.concat([head, body])
 }
 
-/** Makes the body of a key of version 4. */
+/** Makes the body of an OpenPGP key of version 4. */
 export const keyBody = (algorithm: number, ...material: Uint8Array[]): Buffer =>
   Buffer.concat([Buffer.from([4, 0x5f, 0, 0, 0, algorithm]), ...material])
 
-/** Makes numbers of so many bits each, one after the other. */
+/** Makes OpenPGP numbers of the given bit lengths, one after the other. */
 export const numbers = (...bits: number[]): Buffer => Buffer.concat(bits.map(mpi))
 
 /**
- * Makes an RSA key with a self-signature on its user ID. A verification raises to the power of the
- * exponent. The numbers are arbitrary, so that no signature is valid.
+ * Makes an RSA key with a self-signature on its user ID. To verify a signature, the service raises the
+ * signature to the power of the exponent. The numbers are arbitrary, so no signature is valid.
  */
 export function hostileKey(modulusBits: number, exponentBits: number): Buffer {
   const created = Buffer.from([5, 2, 0x5f, 0, 0, 1])

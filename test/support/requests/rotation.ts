@@ -5,7 +5,7 @@ import type { Reply } from '../service/api.ts'
 import { api, aws, cluster, done, fresh, freshAccount, freshMount } from '../service/cluster.ts'
 import { tableStore } from '../tables/store.ts'
 
-/** A mount that calls AWS with the only access key of a user. */
+/** A mount that calls AWS with the only access key of an IAM user. */
 export interface Rotating {
   path: string
   accessor: string
@@ -25,7 +25,7 @@ export async function rotating(): Promise<Rotating> {
 
 export const rotate = ({ path }: Rotating): Promise<Reply> => api('POST', `${path}/config/rotate-root`)
 
-/** Returns the user's access keys from AWS. */
+/** Returns the access keys of the IAM user from AWS. */
 export const keysOf = async ({ account, user }: Rotating): Promise<string[]> =>
   (await aws.putUser({ account, name: user })).accessKeyIds
 
@@ -33,7 +33,7 @@ export const keysOf = async ({ account, user }: Rotating): Promise<string[]> =>
 export const configured = async ({ path }: Rotating): Promise<string> =>
   (await done('GET', `${path}/config/client`)).body.data.access_key
 
-/** Checks that the configured key exists and that calls to AWS succeed. */
+/** Checks that the configured access key exists and that calls to AWS succeed. */
 export async function isServed(one: Rotating, where = ''): Promise<void> {
   expect(await keysOf(one), where).toContain(await configured(one))
   const bound_iam_principal_arn = `arn:aws:iam::${one.account}:user/${one.user}`
@@ -41,7 +41,7 @@ export async function isServed(one: Rotating, where = ''): Promise<void> {
   expect(reply.status, `${where} ${reply.text}`).toBe(204)
 }
 
-/** Ends the guard that a crash left, as if its time had passed. */
+/** Expires the guard that a crash during a rotation left, as if its time had passed. */
 export async function guardEnds({ accessor }: Rotating): Promise<void> {
   const { store, commit } = tableStore(cluster)
   const place = key('rotation', accessor)
@@ -56,7 +56,7 @@ export async function guardEnds({ accessor }: Rotating): Promise<void> {
     })
 }
 
-/** Sets whether AWS accepts a key. */
+/** Sets whether AWS accepts an access key. */
 export async function setStatus(
   { account, user }: Rotating,
   accessKey: string,

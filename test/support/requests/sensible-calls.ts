@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Endpoint } from '../../../shared/api/endpoint.ts'
 import type { SetMember } from '../set/member.ts'
 
-/** The caller of the requests, with its tokens. */
+/** The caller of the requests, with the caller's tokens. */
 export interface Caller {
   member: Pick<SetMember, 'ok' | 'token' | 'record'>
   /** DR operation token */
@@ -16,14 +16,14 @@ const NAMES: Readonly<Record<string, string>> = {
   role_tag: Buffer.from('v1:x').toString('base64'),
 }
 
-/** Fills names into a path of the table. The default name is `lives`. */
+/** Fills names into the template of a path. The default name is `lives`. */
 export const filledPath = (template: string): string =>
   template.replace(/:(\w+)/g, (_, name: string) => NAMES[name] ?? 'lives')
 
 const POLICY = { policy: 'path "lives/*" { capabilities = ["read"] }' }
 const certificate = readFileSync(new URL('../../vectors/certificates/rsa-2048.pem', import.meta.url), 'utf8')
 
-/** Makes a new token, so that a revocation hits a token that nobody needs. */
+/** Makes a new token, so that a revocation hits a token that no other request uses. */
 const newToken = async ({ member }: Caller) =>
   (await member.ok('POST', '/auth/token/create', { policies: ['default'], ttl: '1h', num_uses: 9 })).body.auth
 
@@ -52,7 +52,7 @@ const wrapped = async (caller: Caller) =>
 
 let secondaries = 0
 
-/** The bodies of requests that need one, by method and path. */
+/** The bodies of requests that need a body, by method and path. */
 const bodies: Readonly<Record<string, object | ((caller: Caller) => Promise<object> | object)>> = {
   'POST /auth/:mount/config/client': { max_retries: 2 },
   'POST /auth/:mount/config/identity': { iam_alias: 'unique_id', ec2_alias: 'instance_id' },
@@ -94,7 +94,7 @@ const bodies: Readonly<Record<string, object | ((caller: Caller) => Promise<obje
   'POST /sys/replication/dr/secondary/update-primary': { token: 'none' },
 }
 
-/** Returns the body of a request to an endpoint; undefined: it needs none. */
+/** Returns the body of a request to an endpoint, or undefined if the request needs no body. */
 export async function sensibleBody(endpoint: Endpoint, caller: Caller): Promise<object | undefined> {
   const { method, path, access } = endpoint
   const given = bodies[`${method} ${path}`]
@@ -103,7 +103,10 @@ export async function sensibleBody(endpoint: Endpoint, caller: Caller): Promise<
   return method === 'POST' || operator ? { ...body, ...operator } : body
 }
 
-/** Returns the token for the header: none when the body has one, and a new one when it is revoked. */
+/**
+ * Returns the token for the request header: an empty text when the body carries the token, and a new token
+ * when the request revokes its token.
+ */
 export async function sensibleToken({ path, access }: Endpoint, caller: Caller): Promise<string> {
   if (access.by === 'operation-token') return ''
   if (path === '/auth/token/revoke-self' && (await serves(caller)))

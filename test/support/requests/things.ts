@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { fresh } from '../service/cluster.ts'
 
-/** A resource that an administrator writes and reads back. */
+/** A resource that an administrator writes and reads. */
 export interface Thing {
   title: string
-  /** a separate path below a mount */
+  /** returns a path that only this resource uses, below a mount */
   at: (mount: string) => string
-  /** a write that sets every field */
+  /** a request body that sets every field */
   body: Record<string, unknown>
-  /** writes of a part, each with the fields that read back differently after it */
+  /** request bodies that set some fields, each with the fields that read differently after the write */
   parts: { body: Record<string, unknown>; reads: Record<string, unknown> }[]
 }
 

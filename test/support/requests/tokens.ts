@@ -11,7 +11,7 @@ export async function make(
   return reply.body.auth as ResponseAuth
 }
 
-/** Tries to make a token. The attempt may fail. */
+/** Tries to make a token, and returns the answer. The request may fail. */
 export const tryMake = (given: unknown, options: CallOptions = {}): Promise<Reply> =>
   api('POST', '/auth/token/create', given, options)
 
@@ -19,7 +19,9 @@ export const tryMake = (given: unknown, options: CallOptions = {}): Promise<Repl
 export const lookUp = async (token: string): Promise<Record<string, unknown>> =>
   (await done('POST', '/auth/token/lookup', { token })).body.data
 
-/** Reports whether a token is valid, by a look-up with the token itself. The token needs the policy `default`. */
+/**
+ * Reports whether a token is valid, by a look-up with the token itself. The token needs the policy `default`.
+ */
 export const lives = async (token: string): Promise<boolean> =>
   (await api('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 

@@ -10,8 +10,8 @@ interface HeldCall {
 }
 
 /**
- * Sends a request, makes a change while its first call of this kind waits for AWS, and returns the reply. @throws when
- * the request ended before the change did
+ * Sends a request, makes a change while the request's first AWS call of this kind waits for its answer, and
+ * returns the reply. @throws when the request ends before the change
  */
 export async function whileHeld(
   held: HeldCall,

@@ -10,17 +10,17 @@ export interface Worker {
   arn: string
   /** name of the role on the mount */
   role: string
-  /** parameters of a login, signed now */
+  /** returns the parameters of a login, signed now */
   signed(): Record<string, unknown>
-  /** a login that may fail */
+  /** sends a login that may fail */
   tryLogin(more?: Record<string, unknown>): Promise<Reply>
-  /** a login that succeeds */
+  /** sends a login that must succeed */
   login(more?: Record<string, unknown>): Promise<ResponseAuth>
   /** changes the role */
   change(given: Record<string, unknown>): Promise<void>
 }
 
-/** Makes a user and a role that is bound to it by name, so that no call to IAM is made for it. */
+/** Makes an IAM user and a role that is bound to the user by name, so that logins need no call to IAM. */
 export async function workerOn(mount: string, given: Record<string, unknown> = {}): Promise<Worker> {
   const account = freshAccount()
   const { arn } = await aws.putUser({ account, name: 'worker' })

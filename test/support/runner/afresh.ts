@@ -2,14 +2,21 @@ import { afterAll, expect, inject } from 'vitest'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 import { isAlone, runnerState } from '../service/running-file.ts'
 
-/** The file that ran before in this worker; what is said of a worker outlives the modules of its tests. */
+/**
+ * The test file that ran before in this worker. It is in `globalThis`, because a worker lives longer than the
+ * modules of its tests.
+ */
 const worker = globalThis as { fileBefore?: string; backgroundWork?: (() => Promise<void>)[] }
 
-/** Keeps what it compiled of the document of the interface, and of each file only what `takeFaults` and `tellAnswers` take. */
+/**
+ * Modules that stay loaded, because compiling the OpenAPI document takes long. They keep only the data that
+ * `takeFaults` and `tellAnswers` take.
+ */
 const CONTRACT = /\/test\/support\/service\/(contract|json-schema|resolved-document)\.ts$/
 
-// before a file that is alone, and behind one: what another file has started in modules of the tests is not there for this
-// one. Modules of the product keep nothing of one cluster, and are shared: to load them again takes longer than many a file
+// Before and after a test file that is alone in its worker, the modules of tests are loaded again, so that
+// services which another file started do not exist for this file. Modules of the product stay loaded: they
+// keep nothing of one cluster, and loading them again takes longer than many test files.
 const { evaluatedModules, filepath } = runnerState()
 const { fileBefore } = worker
 worker.fileBefore = filepath
@@ -18,13 +25,14 @@ if (fileBefore !== undefined && (isAlone(filepath) || isAlone(fileBefore)))
     if (path.startsWith(`${checkoutRoot}test/`) && !CONTRACT.test(path))
       evaluatedModules.invalidateModule(module)
 
-// The SDK's clients of this process call the service that was started last. Background work that outlived its file would
-// therefore start its next job there, and the next file would count that job's calls as its own.
+// The SDK's clients of this process call the service that was started last. Background work that outlived its
+// test file would start its next job on the service of the next file, and the next file would count the calls
+// of that job as its own.
 afterAll(async () => {
   await Promise.all((worker.backgroundWork ?? []).map(settled => settled()))
 })
 
-// the caller may swallow a refusal by a policy, so it is checked here
+// a function may swallow the refusal of a request by a policy, so refusals are checked after each file
 afterAll(async () => {
   const { takeRefused, tellUsed } = await import('../iam/judge.ts')
   tellUsed(inject('ground').directory)

@@ -1,6 +1,6 @@
 import { afterAll, expect, inject } from 'vitest'
 
-// a test looks at a part of an answer: the whole of it is held against the document of the interface
+// tests assert only parts of an answer; here the whole answer is checked against the OpenAPI document
 afterAll(async () => {
   const { takeFaults, tellAnswers } = await import('../service/contract.ts')
   const ground = inject('ground')

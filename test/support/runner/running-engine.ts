@@ -9,7 +9,7 @@ import { TEST_PLACE } from '../iam/place.ts'
 import { policiesIn } from '../iam/policies.ts'
 import '../service/service.ts'
 
-/** One engine for all services of a run. Each service has its own tables in the engine. */
+/** Starts one DynamoDB engine for all services of a run. Each service has its own tables in the engine. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const directory = makeTemporaryDirectory()
   const assembly = await synthesiseTemplates({ legacySignatures: false })

@@ -11,13 +11,13 @@ declare module 'vitest' {
       engine_url: string
       tables: { data: string; cluster: string; ceremony: string }
       credentials: AccessKeyPair
-      /** environment of a process that serves logins, as for the function of the host */
+      /** code and environment of the login function on the host, for a test that starts its own process */
       login_runtime: { code: string; environment: Record<string, string> }
     }
   }
 }
 
-/** One host for all integration tests. Each test file makes its own mount on it. */
+/** Starts one host for all integration tests. Each test file makes its own mount on the host. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const host = await startLocalHost({ cluster: 'test', port: 0, memory: true, front: frontNamed() })
   const { control: _control, adoptKeys: _adopt, runtimeOf, close, ...known } = host

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 
-/** An answer, with its body read as JSON if it is JSON. */
+/** An answer of the API. The body is parsed if it is JSON. */
 export interface Reply {
   status: number
   headers: Record<string, string>
@@ -12,11 +12,11 @@ export interface Reply {
 export interface CallOptions {
   token?: string
   headers?: Record<string, string>
-  /** address to call from, on loopback */
+  /** loopback address from which the client calls */
   from?: string
 }
 
-/** Calls `<base><path>`. An object becomes JSON, a text is sent unchanged. */
+/** Calls `<base><path>`. An object is sent as JSON, a text unchanged. */
 export function call(
   base: string,
   method: string,

@@ -20,7 +20,7 @@ export const auditEntries = (): AuditEntry[] => entriesIn(auditText().split('\n'
 const entriesIn = (lines: readonly string[]): AuditEntry[] =>
   lines.filter(line => line !== '').map(line => JSON.parse(line) as AuditEntry)
 
-/** Returns the entries whose path has this beginning. */
+/** Returns the audit entries whose path has this beginning. */
 export const auditOf = (path: string): AuditEntry[] =>
   entriesIn(
     auditText()

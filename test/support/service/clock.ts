@@ -6,8 +6,8 @@ let stoppedAt: number | undefined
 let skips = false
 
 /**
- * The clock of the service in a test's process. Files of a worker share it: who turns it puts it right again.
- * AWS has a clock of its own.
+ * The clock of the service in a test's process. The test files of a worker share this clock, so a test that
+ * changes it must reset it. The imitated AWS has a clock of its own.
  */
 export const clock: Clock & { advance(seconds: number): void; stop(): void; skip(): void; reset(): void } = {
   ...systemClock,

@@ -79,7 +79,7 @@ interface Alarm {
   periods: number
 }
 
-/** Returns the name of a series: a metric with its dimensions. */
+/** Returns the name of a time series: a metric with its dimensions. */
 const nameOf = (namespace: string, name: string, dimensions: readonly { Name: string; Value: string }[]) =>
   JSON.stringify([namespace, name, ...dimensions.map(({ Name, Value }) => `${Name}=${Value}`).sort()])
 
@@ -114,8 +114,8 @@ function alarmOf(properties: Record<string, unknown>): [name: string, alarm: Ala
 }
 
 /**
- * Returns the metrics in an event. @throws when CloudWatch would read no metric or another one from
- * it
+ * Returns the metrics in a log event. @throws when CloudWatch would read no metric or a different metric from
+ * the event
  */
 function embeddedIn(text: string): { at: number; series: string; value: number }[] {
   const event = JSON.parse(text) as Record<string, unknown>
@@ -138,8 +138,8 @@ function embeddedIn(text: string): { at: number; series: string; value: number }
 export type CloudWatch = Awaited<ReturnType<typeof cloudWatch>>
 
 /**
- * The CloudWatch of a deployment, with the alarms and filters of the synthesised templates. Times are
- * epoch milliseconds.
+ * Starts an imitated CloudWatch of a deployment, with the alarms and metric filters of the synthesised
+ * templates. Times are epoch milliseconds.
  */
 export async function cloudWatch(front: LocalFront = 'httpApi') {
   const directory = await synthesiseTemplates({ legacySignatures: false, front })
@@ -166,7 +166,7 @@ export async function cloudWatch(front: LocalFront = 'httpApi') {
     return breached.filter(Boolean).length >= datapoints
   }
   return {
-    /** an event of the functions' log group, as JSON */
+    /** adds an event to the functions' log group, as JSON */
     event: (text: string, at: number): void => {
       points.push(...embeddedIn(text))
       for (const { FilterPattern, MetricTransformations } of filters) {
@@ -186,14 +186,14 @@ export async function cloudWatch(front: LocalFront = 'httpApi') {
       const [series = ''] = find(name).series
       points.push({ at, series, value })
     },
-    /** metrics that a host counts as AWS does */
+    /** adds metrics that a host counts as AWS does */
     counted: ({ namespace, metric, dimensions }: MetricPoint, at: number): void => {
       const named = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value }))
       points.push({ at, series: nameOf(namespace, metric, named), value: 1 })
     },
-    /** the current series of our own metrics */
+    /** returns the names of the series of our own metrics */
     series: (): string[] => [...new Set(points.map(one => one.series))].sort(),
-    /** the active alarms */
+    /** returns the alarms that are on */
     on: (now: number): CommonAlarm[] => commonAlarms.filter(name => isOn(name, now)),
     isOn,
   }

@@ -20,7 +20,7 @@ export const cluster = (service ?? inject('cluster')) as unknown as ProvidedCont
 /** The imitated AWS of the cluster. */
 export const aws = createRemoteControl(cluster.provider_url, cluster.control_token)
 
-/** Calls the cluster as root, or with the given token (`token: ''` sends none). */
+/** Calls the cluster with the root token, or with the given token (`token: ''` sends no token). */
 export const api = async (
   method: string,
   path: string,
@@ -33,7 +33,7 @@ export const api = async (
     : checked(method, path, await call(cluster.base_url, method, path, body, all))
 }
 
-/** Calls the cluster and fails on any answer that is not a success. */
+/** Calls the cluster and throws on any answer that is not a success. */
 export async function done(
   method: string,
   path: string,
@@ -45,13 +45,13 @@ export async function done(
   return reply
 }
 
-/** Calls the cluster and repeats while the answer is "busy". */
+/** Calls the cluster and repeats the request while the answer is "busy". */
 export const insist = (method: string, path: string, body?: unknown): Promise<Reply> =>
   whileBusy(() => api(method, path, body))
 
 /**
- * Repeats a request while the answer is "busy", as clients do. A change of the cluster's role can
- * cause it.
+ * Repeats a request while the answer is "busy", as clients do. A role change of the cluster can cause this
+ * answer.
  */
 async function whileBusy(send: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
@@ -83,7 +83,7 @@ export async function freshMount(
   return { path: `/auth/${name}`, accessor: body.data.accessor }
 }
 
-/** Writes a policy and makes a token with this policy only, and with the given parameters. */
+/** Writes a policy and makes a token with only this policy, and with the given parameters. */
 export async function tokenWith(policy: string, options: Record<string, unknown> = {}): Promise<string> {
   const name = fresh('p')
   await done('POST', `/sys/policies/acl/${name}`, { policy })
@@ -96,31 +96,31 @@ export async function tokenWith(policy: string, options: Record<string, unknown>
   return body.auth.client_token
 }
 
-/** The certificate of the imitated AWS, as config/certificate takes it. */
+/** Returns the certificate of the imitated AWS, in the form of config/certificate. */
 export const localCertificate = async (): Promise<string> =>
   Buffer.from((await aws.authority()).rsa2048).toString('base64')
 
-/** Calls to the tables, counted between cluster and engine. */
+/** Counts and faults of calls to the tables, from the storage tap between cluster and engine. */
 export const storage = {
   reset: async () => tapped().tap.reset(),
   fault: async (fault: StorageFault) => tapped().tap.fault(fault),
   /** makes a transaction lock its items for some milliseconds, as on AWS, until the next reset */
   awsLike: async (takesFor = 5) => tapped().tap.imitateConflicts(takesFor),
-  /** locks an item for a while, so that other writes of it are refused */
+  /** locks an item for a while, so that other writes of the item are refused */
   take: async (place: { table: string; pk: string; sk: string }, ms: number) =>
     tapped().tap.take({ ...place, ms }),
-  /** kills the open connections, so that their next use fails */
+  /** kills the open connections, so that the next call on each fails */
   dropConnections: async () => {
     if (tapKind() !== 'connections')
       throw new Error('there are none: import over-connections.ts before cluster.ts')
     tapped().drop()
   },
   calls: async (): Promise<StorageCall[]> => {
-    // who looks again and again lets calls go on
+    // a probe that repeats without a pause must let other calls continue
     await setImmediate()
     return tapped().tap.calls()
   },
-  /** waits until a fault of kind `hold` holds a number of calls */
+  /** waits until a fault of kind `hold` holds `count` calls */
   held: (count = 1) => eventually(async () => tapped().tap.held() >= count),
   /** ends all faults and releases held calls; the counts continue */
   mend: async () => tapped().tap.mend(),
@@ -131,7 +131,10 @@ function tapped(): NonNullable<Service['tap']> {
   return service.tap
 }
 
-/** Waits until background jobs, and the jobs that they started, have ended. Works only in the process. */
+/**
+ * Waits until background jobs, and the jobs that they started, have ended. Works only for a service in this
+ * process.
+ */
 export async function settled(): Promise<void> {
   if (!service) throw new Error('whether a host has work in the background cannot be seen')
   await service.settled()
@@ -143,7 +146,7 @@ export async function invoke(functionName: string, event: unknown = {}): Promise
   return invokeAt(cluster, functionName, event)
 }
 
-/** Waits until a probe is true; `ms`: time after which it counts as hung. */
+/** Waits until a probe is true; `ms`: time after which the probe counts as hung. */
 export async function eventually<T>(probe: () => Promise<T | undefined | false>, ms = 600_000): Promise<T> {
   const until = Date.now() + ms
   for (;;) {

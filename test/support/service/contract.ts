@@ -11,7 +11,7 @@ import type { Reply } from './api.ts'
 import { compiler } from './json-schema.ts'
 import { resolveShared } from './resolved-document.ts'
 
-/* Checks every answer in tests against the API's document. */
+/* Checks every answer in tests against the API's OpenAPI document. */
 
 type Schema = Readonly<Record<string, unknown>>
 interface Answered {
@@ -23,7 +23,10 @@ interface Document {
 }
 
 const written = buildOpenApi(endpointGroups, endpointAnswers, '0') as unknown as Document
-/** The document as written from the table now, with shared parts where operations refer to them. */
+/**
+ * The OpenAPI document as generated from the endpoint table now, with shared parts copied to the operations
+ * that refer to them.
+ */
 export const document = resolveShared(written, written)
 const compile = compiler(document.components.schemas)
 
@@ -40,13 +43,15 @@ const HELP = {
 
 const counted = { answers: 0, operations: new Set<string>() }
 const faults: string[] = []
-/** The most findings to show. */
+/** Maximum number of faults to show. */
 const MOST = 20
 
-/** Returns the faults since the last call. */
+/** Returns the faults of answers since the last call. */
 export const takeFaults = (): string[] => faults.splice(0)
 
-/** Records for the end of the run how many answers were checked since the last call, and of which operations. */
+/**
+ * Records how many answers were checked since the last call, and of which operations, for the end of the run.
+ */
 export function tellAnswers(directory: string): void {
   const line = JSON.stringify({ answers: counted.answers, operations: [...counted.operations] })
   counted.answers = 0
@@ -55,8 +60,7 @@ export function tellAnswers(directory: string): void {
 }
 
 /**
- * Checks an answer against the document, and records its faults.
- * @returns the answer
+ * Checks an answer against the OpenAPI document, and records the faults of the answer. / @returns the answer
  */
 export function checked<R extends Reply>(method: string, path: string, reply: R): R {
   counted.answers += 1
@@ -68,9 +72,9 @@ export function checked<R extends Reply>(method: string, path: string, reply: R)
   return reply
 }
 
-/** Returns the faults of an answer. */
+/** Returns the faults of an answer, compared with the OpenAPI document. */
 export function faultsOf(method: string, path: string, reply: Reply): string[] {
-  // an answer of a front itself has no number
+  // an error that the front end itself answers has no request ID
   if (reply.status >= 400 && !reply.headers['x-request-id']) return []
   if (reply.status >= 400 && reply.headers['x-error-code']) return refusalFaults(reply)
   const [before = '', query = ''] = path.split(/\?(.*)/s)
@@ -131,7 +135,7 @@ function successFaults(method: string, row: Endpoint, reply: Reply): string[] {
 
 const isWrapped = ({ body }: Reply): boolean => body?.wrap_info !== undefined && body.wrap_info !== null
 
-/** Some data stands outside `data`, unchanged. */
+/** Returns faults of answers that repeat some members of `data` outside `data`, unchanged. */
 function mirrorFaults({ mirrored, answers: kind }: Endpoint, { body }: Reply): string[] {
   if (kind !== 'data' || !body?.data || typeof body.data !== 'object') return []
   const outside = Object.entries(body).filter(([name]) => !ENVELOPE.includes(name))

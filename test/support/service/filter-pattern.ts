@@ -56,7 +56,7 @@ export function fits(pattern: string, line: string): boolean {
 }
 
 function equals(value: unknown, wanted: string): boolean {
-  // a star matches any existing value, objects too
+  // a star matches any existing value, also an object
   if (wanted === '*') return value !== undefined
   return wanted.endsWith('*') ? String(value).startsWith(wanted.slice(0, -1)) : value === wanted
 }
@@ -69,7 +69,7 @@ function jsonIn(line: string): unknown {
   }
 }
 
-/** Returns the member that a selector such as `$.a.b[0]` names. */
+/** Returns the member of an event that a selector such as `$.a.b[0]` names. */
 function memberOf(event: unknown, selector: string): unknown {
   if (!/^\$(\.\w+(\[\d+\])?)+$/.test(selector)) throw new Error(`${selector} is no selector`)
   return (selector.match(/\w+/g) ?? []).reduce<unknown>(

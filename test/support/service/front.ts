@@ -6,8 +6,8 @@ import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
 import type { CallOptions, Reply } from './api.ts'
 
 /**
- * Returns the event of an HTTP API for a request to `<base><path>`. LIST becomes a flag, as on the
- * host.
+ * Returns the event of an HTTP API for a request to `<base><path>`. The method LIST becomes the query
+ * parameter `list`, as on the host.
  */
 export function frontEvent(
   base: string,
@@ -40,7 +40,7 @@ export function frontEvent(
   }
 }
 
-// the gateway keeps text that it cannot decode
+// API Gateway keeps a path that it cannot decode
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
@@ -50,8 +50,8 @@ function decoded(path: string): string {
 }
 
 /**
- * Finds the function of a request by its name, or by its folder if it has no route. Returns an empty text if none
- * matches.
+ * Returns a router that finds the function of a request by the function's name, or by its folder if the
+ * function has no route. The router returns an empty text if no function matches.
  */
 export function routing(
   model: Pick<AssemblyModel, 'clients'>,

@@ -4,7 +4,7 @@ import type { Reply } from './api.ts'
 
 type Invoked = Pick<ClusterStateFile, 'lambda_url' | 'access_key_id' | 'secret_access_key' | 'functions'>
 
-/** Invokes a function of a running host, with the key that its cluster file names. */
+/** Invokes a function of a running host, with the key in the host's cluster file. */
 export async function invokeAt(
   { lambda_url, access_key_id, secret_access_key, functions }: Invoked,
   folder: string,

@@ -14,7 +14,7 @@ import {
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 
-/** Begins a journal in the tables of a host, and returns its part of the cluster record. */
+/** Begins a journal in the tables of a host, and returns the journal's part of the cluster record. */
 export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; treeId: string }> {
   const epoch = formatEpoch(1, fresh('0000'))
   const old = await journal.head()
@@ -43,7 +43,7 @@ export async function replayed(journal: Journal) {
   const entries = await journal.entries(head.lineage, 0, head.last)
   const holes = entries.flatMap((entry, index) => (entry ? [] : [index + 1]))
   const table = new Map<string, StoredItem>()
-  /** positions with a journal entry whose previous leaf differs from the journal */
+  /** positions whose journal entry names another previous leaf than the journal */
   const torn: string[] = []
   for (const entry of entries)
     for (const change of entry?.body ?? []) {
@@ -55,10 +55,7 @@ export async function replayed(journal: Journal) {
   return { head, entries, holes, table, torn }
 }
 
-/**
- * Compares the journal with the stored items.
- * @returns names of items that differ, sorted
- */
+/** Compares the journal with the stored items. / @returns names of items that differ, sorted */
 export async function differences(journal: Journal, own: (item: { pk: string }) => boolean = () => true) {
   const { table } = await replayed(journal)
   const there = new Map((await standing(journal)).filter(own).map(item => [nameOf(item), item]))
@@ -73,7 +70,7 @@ export async function differences(journal: Journal, own: (item: { pk: string }) 
 const NOTHING = '0,0,0'
 
 /**
- * Returns the buckets of a tree whose sums differ from their items, and the items whose leaf differs
+ * Returns the buckets of a hash tree whose sums differ from their items, and the items whose leaf differs
  * from their content.
  */
 export async function wrongSums(

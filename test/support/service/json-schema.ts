@@ -1,6 +1,6 @@
 /*
- * The part of JSON Schema that the interface's document is written in, strictly: an object has no field that its schema
- * does not name, unless it says so.
+ * Compiles the part of JSON Schema that the OpenAPI document uses. Checks are strict: an object may only have
+ * fields that its schema names, unless the schema allows additional fields.
  */
 
 type Schema = Readonly<Record<string, unknown>>
@@ -23,7 +23,7 @@ const KNOWN = new Set(
   ),
 )
 
-/** Compiles schemas of a document, each once. @param named those of its components */
+/** Compiles schemas of a document, each once. @param named schemas of the document's components */
 export function compiler(named: Readonly<Record<string, Schema>>): (schema: Schema) => Check {
   const compiled = new Map<Schema, Check>()
   const compile = (schema: Schema): Check => {
@@ -51,7 +51,7 @@ function resolved(schema: Schema, named: Named): Schema {
   return resolved(found, named)
 }
 
-/** Merges parts that must all match into one object. */
+/** Merges schemas that must all match into one object schema. */
 function joined(schema: Schema, named: Named): Schema {
   const known = resolved(schema, named)
   if (!known['allOf']) return known
@@ -83,7 +83,7 @@ function checkOf(given: Schema, named: Named, compile: Compile): Check {
   }
 }
 
-/** Returns the faults of the choice that fits best, if none matches. */
+/** Returns the faults of the alternative with the fewest faults, if no alternative matches. */
 const oneOf =
   (checks: readonly Check[]): Check =>
   (value, place) => {

@@ -17,15 +17,15 @@ import type { StorageTap } from '../faults/storage-tap.ts'
 import { refusedCall } from '../iam/judge.ts'
 
 /**
- * The engine keeps tables by the access key and checks no signature. Signatures would be a third of
- * the costs of a call.
+ * Returns an unsigned authorization header. The engine selects tables by the access key and checks no
+ * signature, and a signature would cost a third of the time of a call.
  */
 export const unsigned = (accessKeyId: string) => ({
   authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0`,
   'x-amz-date': '20260101T000000Z',
 })
 
-/** Makes requests of calls. */
+/** Returns a function that makes the engine's HTTP requests of DynamoDB calls. */
 function requestsAs(accessKeyId: string): (call: Pick<DynamoDbCall, 'operation' | 'input'>) => EngineRequest {
   const common = { 'content-type': 'application/x-amz-json-1.0', ...unsigned(accessKeyId) }
   return ({ operation, input }) => ({
@@ -39,19 +39,22 @@ const answerOf = ({ statusCode, body }: EngineResponse): AwsJsonAnswer => ({
   body: JSON.parse(body.toString('utf8')) as object,
 })
 
-/** The engine over HTTP. */
+/** Calls the DynamoDB engine over HTTP. */
 export function engineOver({ send }: Pick<EngineWire, 'send'>, accessKeyId: string): SendDynamoDbCall {
   const requestOf = requestsAs(accessKeyId)
   return async call => answerOf(await send(requestOf(call)))
 }
 
-/** Calls by the client of the tables that these tests run with (`.config/vitest.config.ts`): the wire, or the SDK. */
+/**
+ * Sends DynamoDB calls with the client that these tests run with (`.config/vitest.config.ts`): our own client
+ * or the SDK.
+ */
 const sendBy = (engine: SendDynamoDbCall): TableSend =>
   process.env['TABLES_CLIENT'] === 'sdk'
     ? createSdkSend(createTableSend(engine), sdkHandler(engine))
     : createTableSend(engine)
 
-/** Sends the SDK's requests to an engine. */
+/** Sends the SDK's requests to a DynamoDB engine. */
 export const sdkHandler = (engine: SendDynamoDbCall): Parameters<typeof createSdkSend>[1] => ({
   handle: async ({ headers, body = '' }, { requestTimeout = ATTEMPT_TIMEOUT_MS } = {}) => {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
@@ -67,7 +70,10 @@ export const sdkHandler = (engine: SendDynamoDbCall): Parameters<typeof createSd
 
 const wires = new Map<string, EngineWire>()
 
-/** Calls to the tables as the adapters make them, on the shortest way to the engine; files of a worker share connections. */
+/**
+ * Sends DynamoDB calls as the adapters make them, on the shortest way to the engine. The test files of a
+ * worker share connections.
+ */
 export function leanSend(url: string, accessKeyId: string): TableSend {
   const wire = wires.get(url) ?? openEngineWire(url)
   wires.set(url, wire)
@@ -76,7 +82,7 @@ export function leanSend(url: string, accessKeyId: string): TableSend {
 }
 
 /**
- * Sends calls through a tap in this process. Broken and slow calls end as on the adapters'
+ * Sends DynamoDB calls through a storage tap in this process. Broken and slow calls end as on the adapters'
  * connections.
  */
 export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: string): TableSend {
@@ -95,7 +101,8 @@ export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: stri
 }
 
 /**
- * Sends a request again at once if a kept connection breaks. This does not count as an attempt (`connections.ts`).
+ * Sends a request again at once if a kept-alive connection breaks. The repetition does not count as an
+ * attempt (`connections.ts`).
  */
 function overKeptConnections() {
   let resting = 0
@@ -111,7 +118,7 @@ function overKeptConnections() {
   }
 }
 
-/** Returns the error of a call without an answer. */
+/** Returns the error of a call that got no answer. */
 const unanswered = (message: string, code: string): Error => Object.assign(new Error(message), { code })
 
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {

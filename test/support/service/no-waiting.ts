@@ -2,8 +2,8 @@ import { afterAll, beforeAll, vi } from 'vitest'
 import { clock } from './clock.ts'
 
 /**
- * Makes all retries of this file immediate. The service would sleep by its clock, and the SDK for a random part of
- * its backoff.
+ * Makes all retries of this test file immediate. Without this, the service would sleep by its clock, and the
+ * SDK for a random part of its backoff.
  */
 export function withoutWaiting(): void {
   beforeAll(() => {

@@ -1,4 +1,4 @@
 import { reachOverConnections } from './tap-kind.ts'
 
-// Import before `cluster.ts` in files that test calls of the SDK itself, on real connections.
+// Test files that test calls of the SDK itself, on real connections, import this module before `cluster.ts`.
 reachOverConnections()

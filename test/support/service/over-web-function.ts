@@ -1,4 +1,4 @@
 import { serveLoginsByWebFunction } from './login-front.ts'
 
-// Import before `cluster.ts` in files that test logins of a Web Function.
+// Test files that test logins of a Web Function import this module before `cluster.ts`.
 serveLoginsByWebFunction()

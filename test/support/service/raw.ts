@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { cluster } from './cluster.ts'
 
-/** Returns the answer to a request that is written byte by byte, as no HTTP client would send it. */
+/** Returns the answer to a request that a test writes byte by byte, as no HTTP client would send it. */
 export async function raw(
   lines: readonly string[],
   body: string | Buffer = '',
@@ -12,7 +12,7 @@ export async function raw(
   return { status: Number(top.split(' ')[1]), text: rest.join('\r\n\r\n') }
 }
 
-/** Reads a connection until the other side closes it. */
+/** Reads from a connection until the server closes it. */
 export function conversation(...sent: (string | Buffer)[]): Promise<string> {
   const { hostname, port } = new URL(cluster.base_url)
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * Returns a part of an OpenAPI document in which shared parameters, headers, request bodies and answers stand where operations refer to
- * them. References to schemas stay.
+ * Returns a part of an OpenAPI document in which shared parameters, headers, request bodies and answers
+ * replace the references of operations. References to schemas stay.
  */
 export function resolveShared<T>(part: T, document: object): T {
   if (Array.isArray(part)) return part.map(one => resolveShared(one, document)) as T
@@ -13,7 +13,7 @@ export function resolveShared<T>(part: T, document: object): T {
   ) as T
 }
 
-/** Returns the target of a reference; undefined: none. */
+/** Returns the target of a reference, or undefined if the document has no such target. */
 export const openReference = (ref: string, document: object): unknown =>
   ref
     .slice(2)

@@ -1,4 +1,4 @@
-/** The runner's state in this worker. It is not part of its public API. */
+/** The test runner's state in this worker. The state is not part of the runner's public API. */
 interface RunnerState {
   /** of the test file that runs */
   readonly filepath: string
@@ -12,8 +12,8 @@ export const runnerState = (): RunnerState =>
   (globalThis as unknown as { __vitest_worker__: RunnerState }).__vitest_worker__
 
 /**
- * Reports whether a test file shares no service with others, and gets a tap. Such files count calls, make tables fail
- * or change a global setting. Such test files have a folder of their own.
+ * Reports whether a test file shares no service with other files, and gets a storage tap. Such test files
+ * count calls, make tables fail or change a global setting. They have a folder of their own.
  */
 export const isAlone = (path = runnerState().filepath): boolean =>
   /\/test\/(integration\/alone|long)\//.test(path)

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 
-/** Registers work for the end of a test: `onTestFinished`, of the test's context for concurrent tests. */
+/**
+ * Registers work for the end of a test: `onTestFinished`, or the same function of the test's context for
+ * concurrent tests.
+ */
 export type WhenDone = (work: () => void) => void
 
 /** Listens on loopback until the test ends. */
@@ -21,7 +24,9 @@ async function listening(server: Server, whenDone: WhenDone): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A web server with the behaviour that a test gives, and the requests that reached it. */
+/**
+ * Starts a web server with the behaviour that a test gives, and records the requests that reach the server.
+ */
 export async function webServer(
   whenDone: WhenDone,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
@@ -38,7 +43,7 @@ export async function webServer(
   return { url, requests }
 }
 
-/** A server that may not even speak HTTP. */
+/** Starts a TCP server whose answers need not be HTTP. */
 export async function rawServer(
   whenDone: WhenDone,
   connected: (socket: Socket) => void,

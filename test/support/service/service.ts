@@ -47,12 +47,12 @@ import { behindDistribution, webFrontOf } from './web-front.ts'
 import './sdk-clients.ts'
 
 /**
- * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
- * and the imitated AWS on the wire. There is no gateway and there are no threads; all requests share one
- * environment, as they may on AWS.
+ * The whole service in this process: every group of endpoints through its handler, the adapters that Lambdas
+ * use, a real DynamoDB engine and the imitated AWS over HTTP. There is no gateway and there are no threads;
+ * all requests share one environment, as they may on AWS.
  */
 export interface Service {
-  /** the host name of requests; nobody listens there */
+  /** the host name of requests; no server listens at this name */
   base_url: string
   provider_url: string
   control_token: string
@@ -60,7 +60,7 @@ export interface Service {
   engine_url: string
   /** the Web Function that serves logins */
   web_url?: string
-  /** the tap in front of the engine, if the options have one */
+  /** address of the storage tap in front of the engine, if the options ask for a tap */
   tap_url?: string
   tap?: Pick<StorageTapPort, 'tap' | 'drop'>
   /** sends calls to the tables like those of the functions */
@@ -75,22 +75,22 @@ export interface Service {
   /** functions by folder */
   functions: Record<string, string>
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>
-  /** runs a function as an administrator would, and waits for its result */
+  /** runs a function as an administrator would, and waits for the function's result */
   invoke(folder: string, event: unknown): Promise<Reply>
-  /** waits until no background work runs, including work that it started */
+  /** waits until no background work runs, including jobs that other jobs started */
   settled(): Promise<void>
 }
 
 type Tables = LambdaEnvironment['tables']
 type Handler = (event: never, context: Context) => Promise<unknown>
 
-/** The engine's address, and the values of the template. */
+/** The engine's address, and values of the template, that all services of a run share. */
 export interface Ground {
   engine: string
   model: AssemblyModel
   /** the policies of functions */
   policies: Policies
-  /** signs the identity documents of all services, because RSA keys take long to make */
+  /** signs the instance identity documents of all services, because RSA keys take long to make */
   authority: DocumentAuthority
   /** removed when the run ends */
   directory: string
@@ -103,15 +103,15 @@ declare module 'vitest' {
 }
 
 export interface ServiceOptions {
-  /** the clock of the service; absent: the system's */
+  /** the clock of the service; absent: the system's clock */
   clock?: Clock
   /** seconds that a function may run, by folder */
   timeouts?: Readonly<Record<string, number>>
   /** variables of functions that differ from the template */
   variables?: Readonly<Record<string, string>>
   /**
-   * count calls to the tables, and let them be made to fail: in this process, or, at twice the time, over connections as
-   * on AWS
+   * a storage tap counts DynamoDB calls and lets tests make them fail: in this process, or, at twice the
+   * time, over connections as on AWS
    */
   tap?: boolean | 'connections'
   /** the licence variables of functions; absent: a valid licence */
@@ -122,10 +122,13 @@ export interface ServiceOptions {
 
 const BASE_URL = 'http://service.test/v1'
 
-/** The worker of the test runner. `backgroundWork` waits for the background work of each service that it has started. */
+/**
+ * Global state of a worker of the test runner. `backgroundWork` waits for the background work of each service
+ * that the worker has started.
+ */
 const worker = globalThis as { backgroundWork?: Service['settled'][] }
 
-/** Starts a service with tables of its own; it ends with the process. */
+/** Starts a service with tables of its own. The service ends with the process. */
 export async function startService(ground: Ground, options: ServiceOptions = {}): Promise<Service> {
   const { engine, model, authority } = ground
   const provider = await startProvider({ home: HOME_ACCOUNT, authority })
@@ -138,7 +141,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   const engineUrl = tap?.url ?? engine
   await createEngineTables(
     createEngineClient(engine, HOME_ACCOUNT.region, key),
-    // an engine that deletes what has expired by itself would do it before tidy, which tests look at
+    // the engine must not delete expired items before the job `tidy`, which tests check
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
@@ -194,7 +197,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   }
 }
 
-/** Sets the address of AWS for the SDK in this process. */
+/** Sets the addresses at which the SDK's clients of this process call AWS. */
 function clientsFind(key: AccessKeyPair, at: { tables: string; functions: string; rest: string }): void {
   judgeAwsCalls(() => process.env['AWS_ACCESS_KEY_ID'] ?? '')
   Object.assign(process.env, {
@@ -218,7 +221,7 @@ async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
   return initialised(call, tries - 1)
 }
 
-/** The functions of the template in this process. `settled` waits for background work. */
+/** Returns the functions of the template in this process. `settled` waits for their background work. */
 function functionsOf(
   model: AssemblyModel,
   environment: () => LambdaEnvironment,
@@ -250,7 +253,7 @@ function functionsOf(
   return { lambdas, settled }
 }
 
-/** Logins as a Web Function serves them, behind its distribution. */
+/** Serves logins as a Web Function does behind its distribution. */
 const webLogins = (environment: LambdaEnvironment, clock: Clock = systemClock, send: TableSend) => {
   const { proxy } = readEnvironment({ ...process.env, ...NEEDED, ...behindDistribution })
   const handler = handlerOf('login', { ...environment, proxy }, clock, send)
@@ -259,10 +262,10 @@ const webLogins = (environment: LambdaEnvironment, clock: Clock = systemClock, s
   )
 }
 
-/** Variables that every environment needs. */
+/** Variables that every environment of a function needs. */
 const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 
-/** Creates the handler of a function, as its `index.ts` does at the first event. */
+/** Creates the handler of a function, as the function's `index.ts` does at the first event. */
 function handlerOf(folder: string, environment: LambdaEnvironment, clock: Clock, send: TableSend): Handler {
   const carryTo = createLinkCarrier({ deployment: { plainEndpoints: true } })
   const ports = createAwsPorts(folder, declaredUsesOfFunction(folder), environment, clock, carryTo, send)
@@ -282,12 +285,12 @@ function handlerOf(folder: string, environment: LambdaEnvironment, clock: Clock,
   return createGroupHandler(group, ports) as Handler
 }
 
-/** The other cluster of a drill: this service has none. */
+/** The call to the other cluster of a drill, which fails because this service has no other cluster. */
 const noOtherCluster = async (): Promise<never> => {
   throw new Error('this service has no second cluster')
 }
 
-/** Failed asynchronous invocations are repeated twice, as on AWS. */
+/** Repeats a failed asynchronous invocation twice, as AWS does. */
 async function threeTimes(work: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; tries <= 3; tries++) {
     if (
@@ -311,7 +314,7 @@ function contextOf(name: string, seconds = LAMBDA_SECONDS): Context {
   } as Context
 }
 
-/** The variables of the template, with the tables of this service. */
+/** Returns the variables of the template, with the table names of this service. */
 const suffixed = ({ functions, tables }: AssemblyModel, suffix: string): Record<string, string> =>
   Object.fromEntries(
     functions
@@ -322,7 +325,7 @@ const suffixed = ({ functions, tables }: AssemblyModel, suffix: string): Record<
       ]),
   )
 
-/** Writes the functions' logs to a file, so that they do not mix with the test results. */
+/** Writes the functions' logs to a file, so that log lines do not mix with the test results. */
 function capture(file: string, onLine: ServiceOptions['onLine']): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as typeof stream.write

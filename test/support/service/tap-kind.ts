@@ -3,11 +3,11 @@ import type { ServiceOptions } from './service.ts'
 
 let connections = false
 
-/** From now on taps of this file are reached over connections. */
+/** Lets further storage taps of this test file be reached over connections. */
 export const reachOverConnections = (): void => {
   connections = true
 }
 
-/** Returns the kind of tap for the services of this file. */
+/** Returns the kind of storage tap for the services of this test file. */
 export const tapKind = (): NonNullable<ServiceOptions['tap']> =>
   isAlone() && (connections ? 'connections' : true)

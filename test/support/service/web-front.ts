@@ -6,22 +6,22 @@ import { type CallOptions, call, type Reply } from './api.ts'
 
 const SECRET = 'what the distribution shows its origins'
 
-/** Variables of a function that takes requests from the distribution only. */
+/** Variables of a function that takes requests from the CloudFront distribution only. */
 export const behindDistribution = {
   PROXY_SECRETS: createHash('sha256').update(SECRET).digest('hex'),
   PROXY_HOPS: '1',
 }
 
-/** An edge of CloudFront, as the Web Function sees it. */
+/** The address of a CloudFront edge, as the Web Function sees it. */
 const EDGE = '192.0.2.44'
 
-/** The name that Lambda gives an endpoint, by which CloudFront calls it. */
+/** The host name of the function URL, which CloudFront calls. */
 const ENDPOINT = 'bcdfghjklmnpqrst.b7t.lambda-web.us-east-1.on.aws'
 
 /** Headers that Lambda does not let a caller set. */
 const LAMBDAS_OWN = /^(lambda-web-|x-real-ip$|x-http-method|x-method-override$)/
 
-/** Returns the headers of a request after the distribution and Lambda's endpoint have changed them. */
+/** Returns the headers of a request after the distribution and Lambda's function URL have changed them. */
 export function headersBehind(
   headers: Readonly<Record<string, string>>,
   from: string,
@@ -37,11 +37,11 @@ export function headersBehind(
   }
 }
 
-/** A Web Function and its distribution. */
+/** A Web Function and its CloudFront distribution. */
 export interface WebFront {
-  /** of the Web Function; only its distribution should call it */
+  /** URL of the Web Function, which only the distribution should call */
   url: string
-  /** calls it through the distribution */
+  /** calls the Web Function through the distribution */
   call(method: string, path: string, body: unknown, options: CallOptions): Promise<Reply>
 }
 

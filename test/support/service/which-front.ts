@@ -1,8 +1,8 @@
 import { type LocalFront, localFronts } from '../../../infra/local/template/synth.ts'
 
 /**
- * The front end before the functions. `FRONT=loadBalancer npm run test:host` runs the same tests with another front
- * end.
+ * Returns the front end before the functions. `FRONT=loadBalancer npm run test:host` runs the same tests with
+ * a load balancer as front end.
  */
 export function frontNamed(name = process.env['FRONT'] ?? 'httpApi'): LocalFront {
   const found = localFronts.find(one => one === name)
@@ -10,5 +10,8 @@ export function frontNamed(name = process.env['FRONT'] ?? 'httpApi'): LocalFront
   return found
 }
 
-/** A load balancer passes at most a megabyte, and refuses more with its own text. */
+/**
+ * Reports whether the front end is a load balancer, which passes at most a megabyte to a function and refuses
+ * larger requests with its own text.
+ */
 export const isBalanced = (): boolean => frontNamed() === 'loadBalancer'

@@ -6,19 +6,19 @@ import { type Forgery, type KnownShares, thefts } from './thefts.ts'
 /** The path of calls that change roles. */
 const R = '/sys/replication/dr'
 
-/** A run of random actions on a set of clusters. */
+/** A game: a run of random actions on a set of clusters. */
 export interface Game {
   set: ClusterSet
   names: readonly string[]
-  /** from 0 to below n */
+  /** returns a random integer from 0 to below n */
   int(n: number): number
   chance(of: number): boolean
   pick<T>(list: readonly T[]): T
-  /** clusters that write, as far as can be seen from outside */
+  /** clusters that write, as far as a client can see */
   primaries(): SetMember[]
-  /** all others: secondaries, and stopped clusters */
+  /** all clusters that do not write: secondaries and stopped clusters */
   others(): SetMember[]
-  /** a token for the operations on secondaries, on every cluster */
+  /** a token that is valid on every cluster for the operations on secondaries */
   operator: string
   /** a new name for a secondary */
   newId(): string
@@ -30,18 +30,18 @@ export interface Game {
   forgeries: Forgery[]
   /** recovery shares in use, oldest first */
   shares: KnownShares[]
-  /** violations that were seen */
+  /** violations that the game has found */
   faults: string[]
 }
 
 /** A possible action of a game. */
 export interface Action {
-  /** its frequency, relative to the others */
+  /** the action's frequency, relative to other actions */
   weight: number
   act(game: Game): unknown
 }
 
-/** Makes an action that calls a random writing cluster. It does nothing if no cluster writes. */
+/** Makes an action that calls a random writing cluster. The action does nothing if no cluster writes. */
 const atPrimary = (work: (primary: SetMember, game: Game) => Promise<unknown>) => (game: Game) => {
   const primaries = game.primaries()
   return primaries.length > 0 ? work(game.pick(primaries), game) : undefined
@@ -56,7 +56,7 @@ const atSecondary = (call: string, given: (game: Game) => object | Promise<objec
   await secondary.request('POST', `${R}/secondary/${call}`, body)
 }
 
-/** Returns an activation token of a primary, if there is one. */
+/** Returns an activation token that a primary made, if there is a primary. */
 export async function activationFrom(
   primary: SetMember | undefined,
   id: string,
@@ -65,7 +65,7 @@ export async function activationFrom(
   return reply?.status === 200 ? reply.body.wrap_info.token : undefined
 }
 
-/** Sets a trap at some next step of a cluster. */
+/** Sets a trap at a random later step of a cluster. */
 const trapped =
   (does: 'dies' | 'loses' | number) =>
   ({ set, names, int, pick }: Game) =>
@@ -76,7 +76,7 @@ const trapped =
       does,
     })
 
-/** The possible actions of a game, by name. A row is all that an action needs. */
+/** The possible actions of a game, by name. To add an action, add a row. */
 export const gameActions: Readonly<Record<string, Action>> = {
   ...adversities,
   ...thefts,

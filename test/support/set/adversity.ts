@@ -6,21 +6,22 @@ import type { Action, Game } from './actions.ts'
 const R = '/sys/replication/dr'
 const MOUNT = '/auth/cloud'
 const SECOND = 1000
-/** The clock difference from which clusters refuse the calls of a cluster. */
+/** The clock difference from which clusters refuse another cluster's calls. */
 const FIVE_MINUTES = 300 * SECOND
 
-/** Cuts a cluster off from all others, by both ways. */
+/** Cuts a cluster off from all other clusters, in both directions. */
 function isolate({ set, names }: Game, name: string): void {
   set.recording.allowTwo(name)
   for (const other of names) if (other !== name) set.cut(name, other)
 }
 
-/** Faults outside of processes and network, and rare operations. A row is all that a fault needs. */
+/** Faults outside of processes and network, and rare operations, by name. To add a fault, add a row. */
 export const adversities: Readonly<Record<string, Action>> = {
   clock: {
     weight: 2,
     act: ({ set, names, pick, int, chance }) => {
-      // sets the clock off by five minutes, a second less or more, or by ten minutes, after which a cluster accepts only a fence
+      // sets a cluster's clock off by five minutes, a second less or more, or by ten minutes, after which a
+      // cluster accepts only a fence
       const off = FIVE_MINUTES + (int(3) - 1) * SECOND
       set.at(pick(names)).setClock(chance(0.3) ? 0 : pick([off, -off, 2 * FIVE_MINUTES]))
     },
@@ -52,7 +53,7 @@ export const adversities: Readonly<Record<string, Action>> = {
       if (all.length === 0) return
       const primary = pick(all)
       await primary.request('POST', '/sys/rotate', {})
-      // encrypted by the newest term of that moment
+      // a secret that is encrypted with the newest key term
       const secret = { access_key: 'AKIAIOSFODNN7EXAMPLE', secret_key: `secret-${int(1_000_000)}` }
       await primary.request('POST', `${MOUNT}/config/client`, secret)
     },
@@ -80,7 +81,7 @@ export const adversities: Readonly<Record<string, Action>> = {
         expiresAt: now + 3600 * SECOND,
       }
       const as = { record: await primary.record(), readAt: now }
-      // as a login and as a denial of a tag do
+      // writes an item as a login and as the denial of a role tag do
       const { createdAt, expiresAt } = entry
       await primary.ports.store
         .commit(

@@ -1,15 +1,15 @@
 import type { ClusterSet } from './set.ts'
 
-/** Milliseconds until a stream reports a write, and the length of a run of the puller. */
+/** Milliseconds until a DynamoDB stream reports a write, and the length of a run of the puller. */
 const STREAM_MS = 100
 const MINUTE_MS = 60_000
 const RUN_MS = 112_000
 
 /**
- * Runs what AWS does between requests: minute schedules and streams.
+ * Runs the work that AWS starts between requests: minute schedules and DynamoDB streams.
  * @param unheard clusters whose streams deliver nothing
- * @param hashes whether the minute also computes hashes of trees
- * @returns ends it, and waits until everything running has ended
+ * @param hashes whether the minute schedule also computes hashes of trees
+ * @returns a function that stops schedules and streams, and waits until all running work has ended
  */
 export function besideRequests(
   set: ClusterSet,

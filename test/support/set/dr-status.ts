@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 
 /**
- * The schema of the status in clients: the structs of the Go library, which accepts no number as text and no text as
- * number, and our additions. A name that is not here would be read by no client.
+ * The schema of the replication status in clients: the structs of the Go library, which accepts no number as
+ * text and no text as number, and our additions. No client would read a field that is missing here.
  */
 const wal = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const seconds = v.pipe(v.string(), v.regex(/^-?\d+$/))
@@ -45,7 +45,7 @@ const fence = v.strictObject({
 
 const names = { id: v.string(), name: v.string(), step: v.string() }
 
-/** The fields of role changes and of the last fault. */
+/** The fields of the status about role changes and the last fault. */
 const underWay = {
   operation: v.optional(
     v.strictObject({ ...names, since: time, waits_until: v.union([time, v.literal('')]), error: v.string() }),
@@ -83,7 +83,7 @@ const common = {
   reindex_building_total: v.optional(wal),
 }
 
-/** The `data` of GET sys/replication/dr/status, by mode. */
+/** The schema of `data` of GET sys/replication/dr/status, by mode. */
 export const drStatus = v.variant('mode', [
   v.strictObject({ mode: v.literal('disabled'), ...underWay }),
   v.strictObject({

@@ -14,16 +14,16 @@ const tableNames = ['data', 'cluster', 'ceremony'] as const
 /** Creates and reads the tables of clusters. */
 export interface Ground {
   engine: SendDynamoDbCall
-  /** the tables of a cluster with their first items; expired items are not deleted automatically */
+  /** creates the tables of a cluster with their first items; expired items are not deleted automatically */
   newTables(items?: Partial<Record<TableName, readonly WireItem[]>>): Promise<Required<TableNames>>
-  /** all items in the tables of a cluster */
+  /** returns all items in the tables of a cluster */
   items(tables: Required<TableNames>): Promise<Record<TableName, readonly WireItem[]>>
   drop(tables: readonly Required<TableNames>[]): Promise<void>
 }
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 
-/** Tables of the engine that all tests of a run share. */
+/** Creates tables in the DynamoDB engine that all tests of a run share. */
 export function engineGround(): Ground {
   const { engine: url, model } = inject('ground')
   const client = createEngineClient(url, 'us-east-1', credentials)
@@ -53,7 +53,10 @@ export function engineGround(): Ground {
   }
 }
 
-/** Tables in memory: several times as fast and equal in the tested behaviour (`memoryEngine`). */
+/**
+ * Creates tables in memory, which are several times as fast as the engine's and equal in the tested behaviour
+ * (`memoryEngine`).
+ */
 export function memoryGround(): Ground {
   const memory = memoryEngine()
   return {

@@ -12,7 +12,7 @@ import {
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { grownItem } from './grown.ts'
 
-/** Items of one call of a scan. */
+/** Maximum number of items that one call of a scan returns. */
 const SCANNED = 500
 
 /** Sums of buckets, by page. */
@@ -31,8 +31,8 @@ function newBuckets() {
 }
 
 /**
- * The tables of a primary of so many items, which are made as they are read: what is held of them is sums, hashes and
- * the number of each one's bucket. Everything that a check asks is answered at once.
+ * Imitates the tables of a primary with `count` items, which are made when they are read. Memory holds only
+ * sums, hashes and the bucket number of each item. All requests of a check are answered at once.
  */
 export async function grownJournal(treeId: string, count: number, now: number) {
   const head = createFirstHead('000001.000000000000', 1)
@@ -85,7 +85,7 @@ export async function grownJournal(treeId: string, count: number, now: number) {
   await refreshTreeHashes({ journal: whole, treeId, head, now })
   return {
     journal: whole,
-    /** changes an item without the journal */
+    /** changes an item without a journal entry */
     overwrite: (index: number, change: (item: StoredItem) => StoredItem): void => {
       changed.set(index, change(itemAt(index)))
     },

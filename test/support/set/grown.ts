@@ -20,7 +20,7 @@ const DAY = 24 * 3600
 const TOGETHER = 25
 const WRITERS = 16
 
-/** The item of a number: half of them expire, in one of eight generations. */
+/** Returns the item with a number. Half of the items expire, in one of eight generations. */
 export function grownItem(index: number, treeId: string, now: number): StoredItem {
   const dies = index % 2 === 0
   const expires = dies ? now + (1 + (index % 8) * 4) * DAY : undefined
@@ -40,8 +40,7 @@ export function grownItem(index: number, treeId: string, now: number): StoredIte
 }
 
 /**
- * Makes a primary with so many items, as a journal would have left them, without writing each journal
- * entry.
+ * Makes a primary with `count` items, as a journal would have left them, without writing each journal entry.
  */
 export async function grown(at: Member, count: number): Promise<void> {
   const client = DynamoDBDocumentClient.from(

@@ -5,7 +5,7 @@ import { fromStoredItem, type StoredItem } from '../../../shared/storage/request
 import { defined } from '../../../shared/values/defined.ts'
 import type { RawItem } from './mirror.ts'
 
-/** A change of a cluster's item. */
+/** A change of one item of a cluster. */
 export interface Changed {
   readonly table: 'data' | 'cluster' | 'ceremony'
   readonly pk: string
@@ -22,7 +22,7 @@ interface Common {
   readonly process: number
 }
 
-/** The events in the order in which they took effect. */
+/** The events of a history, in the order in which they took effect. */
 export type Entry = Common &
   (
     | {
@@ -30,11 +30,11 @@ export type Entry = Common &
         readonly what: 'found' | 'written'
         readonly changes: readonly Changed[]
       }
-    /** a request succeeded, and says that it wrote something */
+    /** a request succeeded, and its success means that it wrote something */
     | { readonly what: 'acknowledged'; readonly request: string }
-    /** a forced promotion or a silent cluster: from now on two clusters may write at once */
+    /** a forced promotion or a silent cluster; from this event on two clusters may write at once */
     | { readonly what: 'forced' }
-    /** clusters are at rest, all at the same place */
+    /** the named clusters are at rest, all at the same position */
     | { readonly what: 'rest'; readonly clusters: readonly string[] }
   )
 
@@ -52,7 +52,7 @@ export interface Standing {
 /** All clusters at some point of a history. */
 export type World = ReadonlyMap<string, Standing>
 
-/** The input of a check: an entry, all clusters after it, and the affected cluster before it. */
+/** The input of a check: an event, all clusters after the event, and the affected cluster before it. */
 export interface Moment {
   readonly entry: Entry
   readonly world: World
@@ -60,7 +60,7 @@ export interface Moment {
   readonly before: Pick<Standing, 'record' | 'head'>
 }
 
-/** Checks every event. @returns the fault at this event */
+/** Checks every event of a history. @returns the fault at this event */
 export type Check = (moment: Moment) => string | undefined
 
 export const placeName = ({ pk, sk }: { pk: string; sk: string }): string => `${pk}\n${sk}`
@@ -72,7 +72,7 @@ export interface Violation {
   readonly index: number
 }
 
-/** Applies an event to a world. @returns the input of checks */
+/** Applies an event to the state of all clusters. @returns the input of checks */
 export function follow(world: Map<string, Standing>, entry: Entry): Moment {
   const now: Standing = world.get(entry.cluster) ?? { data: new Map(), own: new Map() }
   world.set(entry.cluster, now)
@@ -81,7 +81,7 @@ export function follow(world: Map<string, Standing>, entry: Entry): Moment {
   return { entry, world, now, before }
 }
 
-/** Goes through a history. @returns the first fault by each of the rules */
+/** Goes through a history of events. @returns the first fault that each check finds */
 export function violationsIn(history: History, checks: Readonly<Record<string, () => Check>>): Violation[] {
   const world = new Map<string, Standing>()
   const running = Object.entries(checks).map(([rule, make]) => ({ rule, check: make() }))

@@ -1,7 +1,10 @@
 import type { RequestListener } from 'node:http'
 import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
 
-/** HTTP/1.1 as an HTTP API hands it to the Lambda of the link. @param seen content types of the requests */
+/**
+ * Passes HTTP/1.1 requests to the Lambda of the link as an HTTP API does. @param seen content types of the
+ * requests
+ */
 export function linkGateway(
   invoke: (event: FrontEvent) => Promise<Pick<FrontAnswer, 'statusCode' | 'headers' | 'body'>>,
   seen: string[] = [],

@@ -37,15 +37,16 @@ export interface Told {
   level: string
   message: string
   fields: unknown
-  /** numbers for its metrics, with their times in epoch milliseconds */
+  /** numbers for the cluster's metrics, with their times in epoch milliseconds */
   measures: Readonly<MetricMeasures>
   at: number
 }
 
 /**
- * The ports of a cluster's Lambdas, and what came out of them. There is no AWS but the tables, and a KMS of its own.
- * `ports` are for tests, which may do anything; `as` gives those of a function, behind its guard and with a memory of
- * its own, as long as no new memory is asked for; what is `apart` has another one.
+ * Creates the ports of a cluster's Lambdas, and records their effects. They reach no AWS service except the
+ * tables, and each cluster has an imitated KMS. `ports` are unrestricted, for tests. `as` returns the ports
+ * of one function, with the policies of its role, in a shared memory until a test asks for a new one; the
+ * ports of `apart` have a separate memory.
  */
 export function portsOf(
   { name, tables, clock, transport, entropy, kms, carryTo }: PortSettings,
@@ -111,11 +112,11 @@ export function portsOf(
   return { ports, as, told, audited, events, newMemory: memory.forget }
 }
 
-/** Returns ports with some replaced. The others are read when they are used. */
+/** Returns ports of which some are replaced. The others are read when they are used. */
 export const having = <P extends object>(ports: P, own: Partial<P>): P =>
   new Proxy(ports, { get: (all, name) => Reflect.get(name in own ? own : all, name) })
 
-/** A store whose methods are read at each call, so that tests can replace them. */
+/** Wraps a store so that each call reads its methods again, and tests can replace them. */
 const asItIs = (store: Ports['store']): Ports['store'] => {
   const names = Object.keys(store) as (keyof Ports['store'])[]
   const methods = names.map(name => [
@@ -125,7 +126,7 @@ const asItIs = (store: Ports['store']): Ports['store'] => {
   return Object.fromEntries(methods) as Ports['store']
 }
 
-/** The memory that environments keep between requests. */
+/** Creates the memory that environments of Lambdas keep between requests. */
 function newMemories(newCipher: () => FieldCipher) {
   const held = new Map<string, FieldCipher>()
   const cipherOf = (folder: string): FieldCipher => {
@@ -159,7 +160,7 @@ const judged = ({
   },
 })
 
-/** The ports that start background work, each allowed by the policies. */
+/** Returns the ports that start background work. The policies must allow each start. */
 const started = ({
   background,
   wake,

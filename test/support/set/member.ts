@@ -35,7 +35,7 @@ import { addressFor, type network } from './network.ts'
 import type { Simulation } from './simulation.ts'
 import { workflowDriver } from './workflow-driver.ts'
 
-/** A deployed cluster in this process: its tables, the ports of its Lambdas, and its Lambdas. */
+/** A deployed cluster in this process: its tables, its Lambdas, and their ports. */
 export type SetMember = ReturnType<typeof setMember>
 
 export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> {
@@ -43,13 +43,13 @@ export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> 
   simulation: Simulation
   net: ReturnType<typeof network>
   tables: Required<TableNames>
-  /** gets every answer while its process exists */
+  /** receives every answer whose process still exists */
   answered: (cluster: string, request: string, status: number) => void
 }
 
 /**
- * Seconds of a Lambda; milliseconds of a short run of the puller, and the time that it reserves for
- * its end.
+ * Time limit of a Lambda in seconds; length of a short run of the puller in milliseconds, and the time that
+ * the run reserves for its end.
  */
 const API_S = 29
 const WORKER_S = 600
@@ -72,7 +72,7 @@ export function setMember(settings: MemberSettings) {
   const lambdas = lambdasOf(settings, as)
   const request = requester(settings, as)
   let token = ''
-  /** a request as its function serves it; with the root token, unless another one is given */
+  /** sends a request as its function serves it, with the root token unless another token is given */
   const rooted = (method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Reply> =>
     request(method, path, body, { token, ...options })
   const linked = createLinkService(as('link'))
@@ -89,9 +89,9 @@ export function setMember(settings: MemberSettings) {
     kms,
     ...lambdas,
     request: rooted,
-    /** makes new processes share no keyring in memory with earlier ones */
+    /** makes new processes share no keyring in memory with earlier processes */
     newMemory,
-    /** a request that succeeds */
+    /** sends a request that must succeed */
     ok: async (...given: Parameters<typeof rooted>): Promise<Reply> => {
       const reply = await rooted(...given)
       if (reply.status < 300) return reply
@@ -99,13 +99,13 @@ export function setMember(settings: MemberSettings) {
       throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`, { cause })
     },
     token: () => token,
-    /** sets the error of its clock in milliseconds; 0: none */
+    /** sets the error of the cluster's clock in milliseconds; 0: none */
     setClock: (ms: number) => {
       ahead = ms
     },
     /**
-     * recovery shares of the initialisation: three make the key of this cluster, and of the set that
-     * it begins
+     * recovery shares of the initialisation: three shares make the recovery key of this cluster, and of the
+     * set that it begins
      */
     shares: [] as string[],
     /** the token of requests */
@@ -136,7 +136,7 @@ const contextOf = ({ clock, entropy }: Pick<Ports, 'clock' | 'entropy'>, seconds
 
 type As = ReturnType<typeof portsOf>['as']
 
-/** The workers of a cluster. Each run is a process of its own. */
+/** Runs the workers of a cluster. Each run is a process of its own. */
 function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const { clock, start } = simulation
   const run = <T>(folder: string, work: () => Promise<T>): Promise<T> =>
@@ -159,7 +159,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
-    /** makes one step of operations fail; absent: none fails */
+    /** makes one step of operations fail; absent: no step fails */
     breakStep: (step?: string): void => {
       broken = step
     },
@@ -174,15 +174,15 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
           await clock.sleep(tries * 60_000)
         }
     },
-    /** a short run of the puller, or a run that something else starts */
+    /** a short run of the puller, or a run that another event starts */
     pull: (ms = PULL_MS, event: object = {}) =>
       run('on-pull', () => pulling(event, context(ms / 1000 + REST_S))),
-    /** work of on-pull that the host waits for before it serves again */
+    /** runs the work of on-pull that the host waits for before it serves again */
     returns: () => run('on-pull', () => pulling(HOST_RETURNS, context(WORKER_S))),
-    /** work of the hourly round */
+    /** runs the work of the hourly schedule */
     hour: () =>
       run('on-tidy-schedule', () => createHourlyHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
-    /** on-journal's work of every minute; the first hashes of a tree cost a thousand calls */
+    /** runs the work of on-journal every minute; the first hashes of a tree cost a thousand calls */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) {
         await journal({})
@@ -198,14 +198,14 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await trimJournal(journaling)
       })
     },
-    /** on-journal's work of every minute, with hashes at the pace of AWS */
+    /** runs the work of on-journal every minute, with hashes at the pace of AWS */
     scheduled: () => journal({}),
-    /** on-journal's work after journal entries were written */
+    /** runs the work of on-journal after journal entries were written */
     streamed: (records: readonly object[] = []) => journal({ Records: records }),
   }
 }
 
-/** Hands requests to the functions of a cluster. */
+/** Passes requests to the functions of a cluster. */
 function requester({ name, model, simulation, entropy, answered }: MemberSettings, as: As) {
   const handlers = new Map(
     endpointGroups.map(group => [group.name, createGroupHandler(group, as(group.name))]),

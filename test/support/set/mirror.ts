@@ -4,7 +4,7 @@ import { batchIn } from '../tables/memory-engine.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { TableWrite } from './transport.ts'
 
-/** An item by its attributes. Numbers that are too long are `bigint`. */
+/** An item by its attributes. Numbers that exceed the safe integers are `bigint`. */
 export type RawItem = Readonly<Record<string, unknown>>
 
 /** The change of one item. */
@@ -23,7 +23,7 @@ interface Written extends Terms {
   UpdateExpression?: string
 }
 
-/** The tables after every effective write, readable without the engine. */
+/** Keeps a copy of the tables after every effective write, which checks read without the engine. */
 export function tableMirror() {
   const tables = new Map<string, Map<string, { wire: WireItem; item: RawItem }>>()
 
@@ -44,7 +44,7 @@ export function tableMirror() {
   }
 
   return {
-    /** notes a write @returns its changes */
+    /** applies a write to the copy @returns the changes of items */
     apply: ({ operation, input }: Pick<TableWrite, 'operation' | 'input'>): ItemChange[] => {
       if (operation === 'BatchWriteItem') return batchIn(input).map(write)
       if (operation !== 'TransactWriteItems') return [write(input as unknown as Written)]
@@ -55,7 +55,7 @@ export function tableMirror() {
         ),
       )
     },
-    /** notes items from before the first write */
+    /** adds the items from before the first write */
     found: (table: string, items: readonly WireItem[]): ItemChange[] =>
       items.map(Item => write({ TableName: table, Item })),
   }

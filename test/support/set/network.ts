@@ -6,8 +6,8 @@ import type { Simulation } from './simulation.ts'
 type Simulated = Pick<Simulation, 'step' | 'run' | 'within' | 'enginePause'>
 
 /**
- * The way in which a cluster answers link calls: so many milliseconds late, never, or with this answer of its front,
- * so many milliseconds late.
+ * The way in which a cluster answers calls of the link: `late` milliseconds late, never, or `late`
+ * milliseconds late with the answer `front` of its front end.
  */
 export type Manner = { late: number } | 'never' | { front: string; late: number }
 
@@ -16,7 +16,7 @@ export interface LinkStep {
   from: string
   to: string
   method: string
-  /** the result for the caller: an answer, a refusal, or nothing */
+  /** true if the caller received an answer or a refusal */
   heard: boolean
 }
 
@@ -54,7 +54,7 @@ export function network({ step, run, within, enginePause }: Simulated) {
     calls,
     /** makes a cluster answer at its address */
     join: (name: string, answering: AnswerLinkCall) => void served.set(addressFor(name), { name, answering }),
-    /** carries the calls of a cluster */
+    /** carries the link calls of a cluster */
     carryFrom:
       (from: string): CreateLinkCarrier =>
       ({ addresses }) =>
@@ -71,10 +71,12 @@ export function network({ step, run, within, enginePause }: Simulated) {
         if (answered) throw new FrontAnswered(faults.join('; '))
         throw new Error(faults.length > 0 ? faults.join('; ') : 'no address of the other cluster is known')
       },
-    /** cuts one direction; a call needs both, for its request and its answer */
+    /**
+     * cuts one direction between two clusters; a call needs both directions, for its request and its answer
+     */
     cutWay: (from: string, to: string) => void cut.add(`${from}>${to}`),
     healWay: (from: string, to: string) => void cut.delete(`${from}>${to}`),
-    /** makes a cluster answer so; absent: at once and by itself */
+    /** sets the way in which a cluster answers; absent: at once and by its own Lambda */
     answersSo: (name: string, manner?: Manner): void => {
       if (manner === undefined) manners.delete(name)
       else manners.set(name, manner)

@@ -5,19 +5,19 @@ import { activationFrom, type Game } from './actions.ts'
 import type { SetMember } from './member.ts'
 
 const R = '/sys/replication/dr'
-/** The number of checks before the set must be in order. */
+/** The number of checks after which the set must be in order. */
 const LOOKS = 12
 
 /**
- * Acts as the operator after a game: makes one cluster the primary and the others its secondaries. First the clusters
- * get time to do that by themselves.
- * @throws when they never come to rest
+ * Acts as the operator after a game: makes one cluster the primary and all other clusters its secondaries.
+ * First the clusters get time to come to rest without an operator. / @throws when the clusters never come to
+ * rest
  */
 export async function setInOrder(game: Game): Promise<void> {
   const { set } = game
   const said: string[] = []
   for (let looks = 0; looks < LOOKS; looks++) {
-    // leases of dead processes end, and their leftovers are found
+    // the leases of dead processes end, and schedules find their unfinished work
     for (let minutes = looks === 0 ? 2 : 0; minutes < 3; minutes++) {
       await set.settled()
       await set.tick()
@@ -33,9 +33,9 @@ export async function setInOrder(game: Game): Promise<void> {
     for (const one of game.others()) {
       const record = await one.record()
       const { mode, operation } = record
-      // work of a dead process continues after a minute or more, and may still refuse a cluster
+      // work of a dead process continues after a minute or more, and may still make a cluster refuse requests
       changing ||= operation !== undefined
-      // a cluster that follows nobody may be equal by chance
+      // a cluster that follows no primary may have equal data by chance
       const follows =
         mode === 'secondary' && linkToPrimaryOf(record) !== undefined && !(await isTurnedAway(one))
       if (!follows || !(await set.isEven(one.name))) behind.push(one)
@@ -51,15 +51,15 @@ export async function setInOrder(game: Game): Promise<void> {
 }
 
 /**
- * Reports whether its primary has revoked a secondary. Such a secondary may be even by chance, but gets nothing any
- * more.
+ * Reports whether the primary has revoked a secondary. A revoked secondary may have equal data by chance, but
+ * receives no entries any more.
  */
 async function isTurnedAway({ ports }: SetMember): Promise<boolean> {
   const [contact] = await ports.store.read([key('contact')])
   return contact?.data.failedCall?.code === 'permission_denied'
 }
 
-/** The newest epoch first. */
+/** Sorts clusters by epoch, the newest first. */
 const byEpoch = (game: Game) => (a: SetMember, b: SetMember) => (epochIn(game, a) > epochIn(game, b) ? -1 : 1)
 
 const epochIn = ({ set }: Game, { name }: SetMember): string =>
@@ -70,7 +70,10 @@ const placeIn = ({ set }: Game, { name }: SetMember): string => {
   return `${epoch}/${String(last).padStart(12, '0')}`
 }
 
-/** Promotes the cluster with the most entries. If all have been disabled, one of them begins a new set. */
+/**
+ * Promotes the cluster with the most entries. If all clusters have been disabled, one of them begins a new
+ * set.
+ */
 async function promoted(game: Game): Promise<string> {
   const { set, operator } = game
   const others = [...game.others()].sort((a, b) => (placeIn(game, a) > placeIn(game, b) ? -1 : 1))
@@ -85,7 +88,8 @@ async function joined(game: Game, one: SetMember, primary: SetMember): Promise<s
   const token = await activationFrom(primary, game.newId())
   const call = (await one.record()).mode === 'disabled' ? 'secondary/enable' : 'secondary/update-primary'
   const answer = await asked(game, one, call, { dr_operation_token: game.operator, token })
-  // data that a disabled cluster has forgotten, or that a lost answer left with the primary alone
+  // the secondary's ID, which a disabled cluster has forgotten, or which only the primary has because its
+  // answer was lost
   const [, id] = answer.match(/ is admitted here as (\w+), with other keys/) ?? []
   return id === undefined
     ? answer
@@ -95,18 +99,21 @@ async function joined(game: Game, one: SetMember, primary: SetMember): Promise<s
 async function asked(game: Game, one: SetMember, call: string, body: object): Promise<string> {
   const ask = (more: object = {}) => one.request('POST', `${R}/${call}`, { ...body, ...more })
   const first = await ask()
-  // a retirement ended the prepared token, so the share holders make another
+  // a retirement made the prepared token invalid, so the share holders make a new token
   const made = first.status === 403 ? await madeOperationToken(game, one) : undefined
   const { status, text } = made === undefined ? first : await ask({ dr_operation_token: made })
   return `${one.name} ${call}: ${status} ${text.slice(0, 300)}`
 }
 
-/** Returns an operation token that some of the known shares make at a secondary; undefined: none do. */
+/**
+ * Returns an operation token that the known shares make at a secondary, or undefined if none of them are
+ * accepted.
+ */
 async function madeOperationToken({ set, shares: known }: Game, one: SetMember): Promise<string | undefined> {
   const ask = (method: string, path: string, body?: object) =>
     one.request(method, `${R}/secondary/generate-operation-token/${path}`, body, { token: '' })
   for (const { shares, threshold } of known.toReversed()) {
-    // ten starts a minute are enough for people
+    // the service allows ten starts a minute, which is enough for people
     set.pass(10_000)
     await ask('DELETE', 'attempt')
     const { nonce, otp } = (await ask('PUT', 'attempt', {})).body

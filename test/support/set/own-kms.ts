@@ -5,7 +5,10 @@ import { ApiError } from '../../../shared/api/errors.ts'
 
 type Kms = Parameters<typeof createKmsKeyFactory>[0]['kms']
 
-/** A KMS key of one cluster. `setEnabled` acts for all users, like its administrators. */
+/**
+ * Imitates the KMS key of one cluster. `setEnabled` enables or disables the key for all users, like the key's
+ * administrators.
+ */
 export function ownKms(): Kms & { setEnabled: (enabled: boolean) => void } {
   const own = new Map<string, Uint8Array>()
   let isEnabled = true

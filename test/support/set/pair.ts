@@ -62,12 +62,12 @@ import { engineOf } from './transport.ts'
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 const REGION = 'us-east-1'
 
-/** Large tables belong into the engine. */
+/** Tests with large tables use the real engine. */
 const isReal = process.env['ENGINE'] === 'real' || process.env['LONG'] !== undefined
 
 /**
- * A cluster as replication sees it: its own tables, in memory unless `ENGINE=real`, and a clock that
- * tests set.
+ * A cluster with the parts that replication uses: its own tables, in memory unless `ENGINE=real`, and a clock
+ * that tests set.
  */
 export type Member = Awaited<ReturnType<typeof member>>
 
@@ -78,7 +78,7 @@ export async function member(clock = { ms: Date.now() }) {
     tables,
     clock: {
       now: () => clock.ms,
-      // time passes at once, but others get their turn
+      // time advances at once, but other tasks get their turn
       sleep: (ms: number) => {
         clock.ms += ms
         return new Promise<void>(resolve => setTimeout(resolve, 1))
@@ -102,7 +102,7 @@ export async function member(clock = { ms: Date.now() }) {
   return { id, treeId, journal, store, turn: clock, as, ...around, ...keys }
 }
 
-/** A member in one of its functions: with the guard of its uses and the policies of its role. */
+/** Returns a cluster as one of its functions sees it: with the policies of the function's role. */
 export function memberAs(one: Member, folder: string): Member {
   const guarded = guardPorts(portsWith(one), declaredUsesOfFunction(folder)) as unknown as Member
   const [store, journal] = [judgedAs(folder, guarded.store), judgedAs(folder, guarded.journal)]
@@ -119,7 +119,7 @@ const judgedAs = <T extends object>(folder: string, port: T): T =>
     },
   })
 
-/** Tables of the engine that all tests of a run share. */
+/** Creates tables in the DynamoDB engine that all tests of a run share. */
 async function engineTables() {
   const { engine, model } = inject('ground')
   const suffix = randomUUID()
@@ -132,18 +132,18 @@ async function engineTables() {
   }
 }
 
-/** Tables in memory, which do the same (`memory-engine.test.ts`). */
+/** Creates tables in memory, which behave as the engine's tables do (`memory-engine.test.ts`). */
 function memoryTables() {
   const engine = engineOf(memoryEngine())
   const send = createTableSend(async (call, ms) => {
-    // others continue meanwhile
+    // other tasks continue during a call
     await setImmediate()
     return refusedCall(call) ?? engine(call, ms)
   }, 1)
   return { tables: { data: 'data', cluster: 'cluster' }, send }
 }
 
-/** Initialises a member: a cluster that is in no set, with a keyring of its own. */
+/** Initialises a cluster that is in no DR set, with a keyring of its own. */
 export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): Promise<void> {
   const { keyring } = await keyFactory.newKeyring(turn.ms)
   const record: ClusterRecord = {
@@ -165,7 +165,7 @@ export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): 
   cipher.expectKeyring(record)
 }
 
-/** A DR set: its name, and the keys of its primary. */
+/** Makes a DR set: its name, and the keys of its primary. */
 export const newSet = () => {
   const pair = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))
   const signer = parseSignerKey(generateSignerKey())
@@ -184,7 +184,7 @@ export const newSet = () => {
   return { set, pair, token }
 }
 
-/** The link to a primary that admits any cluster with a token, once. */
+/** Returns a link to a primary that admits any cluster with a token, once. */
 export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>): ConnectToPeer {
   const used = new Map<string, string>()
   return peer => ({
@@ -232,7 +232,10 @@ const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<JournalHead
   return head
 }
 
-/** Commits as a primary does. @returns its position; nothing when it no longer writes */
+/**
+ * Commits changes as a primary does. @returns the position of the commit; undefined when the cluster no
+ * longer writes
+ */
 export async function commit(at: Member, ...doings: Doing[]): Promise<number | undefined> {
   for (;;) {
     const { epoch } = await headOf(at)
@@ -296,7 +299,7 @@ function itemOf(place: ItemPlace, value: string, pos: string, now: number, expir
   return { ...item, leaf: computeItemLeaf(item) }
 }
 
-/** Takes over as a forced promotion does, once everything staged is applied. */
+/** Promotes a secondary as a forced promotion does, once all staged entries are applied. */
 export async function claim(at: Member): Promise<void> {
   await at.journal.moveHead(headMoves.stopStaging(await headOf(at)))
   const head = await headOf(at)
@@ -314,7 +317,7 @@ async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: Jou
   return hole < 0 ? last : retainedFrom + hole
 }
 
-/** A primary as its secondary sees it, with a direct connection. */
+/** Returns the link to a primary as its secondary sees it, with a direct connection. */
 export function linkTo(at: Member): SourceLink {
   const never = async () => {
     throw new Error('not asked for here')
@@ -387,6 +390,9 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
   return one
 }
 
-/** Returns what must be equal on both clusters: items as readers see them, and the sums of all buckets. */
+/**
+ * Returns the data that must be equal on both clusters: items as readers see them, and the sums of all
+ * buckets.
+ */
 export const everythingOf = ({ journal, treeId, turn }: Pick<Member, 'journal' | 'treeId' | 'turn'>) =>
   everythingIn(journal, treeId, turn.ms)

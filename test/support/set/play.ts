@@ -12,23 +12,23 @@ import { checkKeys } from './thefts.ts'
 
 export const NAMES = ['east', 'west', 'north'] as const
 
-/** The time at which every run begins, in epoch milliseconds. */
+/** The time at which every game begins, in epoch milliseconds. */
 const START = 1_800_000_000_000
 
-/** Milliseconds between two actions, and between two runs of a worker, at most. */
+/** Maximum milliseconds between two actions, and between two runs of a worker. */
 const BETWEEN_MS = 90
 const ROUND_MS = 1500
 
 /** The result of a game. */
 export interface Played {
   seed: number
-  /** actions, in their order */
+  /** the actions of the game, in their order */
   acts: readonly string[]
   violations: readonly Violation[]
   history: History
 }
 
-/** A primary and its up-to-date secondaries, from which games begin. */
+/** Returns a snapshot of a primary and its up-to-date secondaries, from which games begin. */
 export async function warmSnapshot({
   memory = false,
   names = NAMES as readonly string[],
@@ -51,10 +51,10 @@ export async function warmSnapshot({
 /** The policy that operators prepare before a disaster. */
 const OPERATOR = 'path "sys/replication/dr/secondary/*" { capabilities = ["update", "create"] }'
 
-/** The clusters at the beginning, and a token for operations on secondaries. */
+/** The clusters at the beginning of a game, and a token for operations on secondaries. */
 export type Warm = SetSnapshot & { operator: string }
 
-/** Policies: two that share a bucket, and one that stands apart. */
+/** Names of policies: two policies share a bucket, and the third is in another bucket. */
 const policyNames = ((): string[] => {
   const seen = new Map<string, string>()
   for (let index = 0; ; index++) {
@@ -67,10 +67,9 @@ const policyNames = ((): string[] => {
 })()
 
 /**
- * Plays a game: random actions on three clusters, all calls of all processes one after the other in a random order. When
- * it is over everything is mended, and the clusters have to come to rest.
- * @param from see `warmSnapshot`
- * @param how `length`: actions
+ * Plays a game: random actions on three clusters, all calls of all processes one after the other in a random
+ * order. After the actions, all faults are mended, and the clusters must come to rest. / @param from see
+ * `warmSnapshot` / @param how `length`: number of actions
  */
 export async function play(
   seed: number,
@@ -101,7 +100,7 @@ export async function play(
   await stop
   try {
     await setInOrder(game)
-    // continues: current writes arrive everywhere
+    // the set must still replicate: current writes arrive on all clusters
     for (const primary of game.primaries())
       await primary.ok('POST', '/sys/policies/acl/after', { policy: OPERATOR })
     await set.converge()
@@ -118,7 +117,7 @@ export async function play(
   return { seed, acts, violations, history: set.recording.history }
 }
 
-/** Reads encrypted texts with the keys of a cluster. @throws when one cannot be read */
+/** Decrypts encrypted texts with the keys of a cluster. @throws when a text cannot be decrypted */
 async function opened({ name, ports: { store, cipher } }: SetMember): Promise<void> {
   const found = await store.read([key('mounts'), key('cluster')])
   const [mounts, record] = found
@@ -167,7 +166,9 @@ function anyAction({ int }: Game): string {
   throw new Error('weights are not numbers')
 }
 
-/** Workers that run again and again, everywhere. Ends when it is over and all of them have ended. */
+/**
+ * Runs the workers of all clusters again and again. Ends when the game is over and all workers have ended.
+ */
 async function daemons({ set, int }: Game, isOver: () => boolean): Promise<void> {
   const again = async (work: () => Promise<void>) => {
     while (!isOver()) {

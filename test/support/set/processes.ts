@@ -19,7 +19,9 @@ export function newProcesses() {
     die,
     /** the current process */
     self: (): Process => context.getStore() ?? outside,
-    /** Runs a process. @throws Crash as soon as it died, although parts of it may remain */
+    /**
+     * Runs a process. @throws Crash as soon as the process has died, although parts of its work may still run
+     */
     run: <T>(cluster: string, name: string, work: () => Promise<T>): Promise<T> => {
       ids += 1
       const process: Process = { id: ids, cluster, name, frozenUntil: 0 }

@@ -13,7 +13,7 @@ export const promotions = (set: ClusterSet) => ({
     set.at(cluster).request('POST', `/sys/policies/acl/${name}`, POLICY),
   policies: async (cluster: string): Promise<string[]> =>
     (await set.at(cluster).ok('LIST', '/sys/policies/acl')).body.data.keys,
-  /** the result of the ceremony with the recovery shares */
+  /** gives a cluster the operation token that holders of the recovery shares make */
   giveToken: async (cluster: string): Promise<void> => {
     const { ports, record } = set.at(cluster)
     const { set: of = '', epoch = '' } = await record()
@@ -30,7 +30,7 @@ export const promotions = (set: ClusterSet) => ({
     (await set.at(cluster).request('GET', '/sys/health')).status,
 })
 
-/** A primary and its secondary, which has an operation token. */
+/** Makes a primary and its secondary, which has an operation token. */
 export async function readyToPromote(set: ClusterSet): Promise<ReturnType<typeof promotions>> {
   const doing = promotions(set)
   await set.enable('east')
@@ -41,7 +41,9 @@ export async function readyToPromote(set: ClusterSet): Promise<ReturnType<typeof
   return doing
 }
 
-/** A thief promotes the stolen cluster by force, and it fences the honest one for three minutes. */
+/**
+ * Lets a thief promote the stolen cluster by force, so that it fences the honest cluster for three minutes.
+ */
 export async function fenceByThief(set: ClusterSet, stolen: string): Promise<void> {
   const doing = promotions(set)
   set.recording.allowTwo(stolen)

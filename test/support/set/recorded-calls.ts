@@ -5,28 +5,28 @@ import { type ClusterSet, clusterSet } from './set.ts'
 import type { SetSnapshot } from './snapshot.ts'
 import type { Process } from './traps.ts'
 
-/** The recorded calls of a function. */
+/** The recorded DynamoDB and AWS calls of a function. */
 export interface FunctionCalls {
   invocations: number
   calls: number
-  /** units of DynamoDB on demand */
+  /** read units of DynamoDB on demand */
   reads: number
   writes: number
 }
 
-/** The costs of hash refreshes on all clusters, as a part of their functions' costs. */
+/** The costs of hash refreshes on all clusters. The costs of the functions include these costs. */
 export interface HashCalls {
   refreshes: number
   pages: number
-  /** bytes of all buckets of these pages, and their number */
+  /** bytes of all buckets on the refreshed pages, and their number */
   bytes: number
   buckets: number
-  /** units of everything but the buckets of pages */
+  /** read units of all calls except the reads of buckets */
   reads: number
   writes: number
 }
 
-/** The recorded calls of a pair in a minute. */
+/** The recorded calls of two clusters in a minute. */
 export interface RecordedPair {
   /** calls of the link: requests to the other cluster's gateway */
   link: Record<string, number>
@@ -48,8 +48,8 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 const keyText = ({ pk, sk }: Attributes): string => JSON.stringify([pk, sk])
 
 /**
- * Returns the units of writing an item. An item of the table `data` has indexes, and a new one writes
- * to them.
+ * Returns the write units of an item. An item of the table `data` has secondary indexes, and a new item
+ * writes to the indexes too.
  */
 function writeUnits({ Item: item, ConditionExpression: condition = '' }: Write): number {
   if (!item) return 1
@@ -61,7 +61,7 @@ interface Write {
   ConditionExpression?: string
 }
 
-/** Read and write units of a call, by the items that it carries and those that answer it. */
+/** Returns the read and write units of a call, by the items in its request and in its answer. */
 function unitsOf(
   { operation, input }: DynamoDbCall,
   { body }: AwsJsonAnswer,
@@ -105,7 +105,7 @@ function unitsOf(
   return { reads: 0, writes: writeUnits(input as Write) }
 }
 
-/** The partition of a query, or of an item that is put. */
+/** Returns the partition key of a query, or of an item that is put. */
 function partitionOf({ operation, input }: DynamoDbCall): string {
   const values = (input['ExpressionAttributeValues'] ?? {}) as Attributes
   const place = operation === 'Query' ? values[':pk'] : ((input['Item'] ?? {}) as Attributes)['pk']
@@ -117,8 +117,8 @@ const HASHES = /^t#[^#]*#[rl]#root$/
 const PAGE = /^t#[^#]*#[rl]#[0-9a-f]{2}$/
 
 /**
- * Records the calls of refreshes. Each begins with a query of the roots, and ends with the root of
- * the whole tree.
+ * Records the calls of hash refreshes. Each refresh begins with a query of the roots, and ends with the root
+ * of the whole tree.
  */
 function hashRecorder() {
   const hashes: HashCalls = {
@@ -161,7 +161,7 @@ function hashRecorder() {
 interface Recording {
   /** minutes of the clusters' clock */
   minutes: number
-  /** work meanwhile: the load of clients */
+  /** the load of clients during the recording */
   beside?: (set: ClusterSet) => Promise<void>
 }
 

@@ -5,12 +5,12 @@ import { type ItemChange, tableMirror } from './mirror.ts'
 import type { Simulation } from './simulation.ts'
 import type { TableWrite } from './transport.ts'
 
-/** Requests whose success says that something was written. */
+/** Requests whose success means that the cluster wrote something. */
 const WRITING = /^(POST|PUT) \/(sys\/policies\/acl\/|auth\/token\/create)/
 
 /**
- * Keeps the events in order. This is the engine's order only when steps are taken one after the
- * other.
+ * Records the events in order. The order is the engine's order only when a simulation takes steps one after
+ * the other.
  */
 export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
   const history: Entry[] = []
@@ -30,9 +30,9 @@ export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
 
   return {
     history,
-    /** all clusters as they are, without asking the engine */
+    /** the present state of all clusters, read without the engine */
     world: world as ReadonlyMap<string, Readonly<Standing>>,
-    /** tables belong to a cluster, in which something may stand already */
+    /** watches the tables of a cluster, which may contain items already */
     watch: (
       cluster: string,
       tables: TableNames,
@@ -50,9 +50,9 @@ export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
     answered: (cluster: string, request: string, status: number): void => {
       if (status < 300 && WRITING.test(request)) note({ ...common(cluster), what: 'acknowledged', request })
     },
-    /** from now on two clusters may write at once: one is forced or silent */
+    /** notes that two clusters may write at once from now on, because one of them is forced or silent */
     allowTwo: (cluster: string): void => note({ ...common(cluster), what: 'forced' }),
-    /** clusters have come to rest */
+    /** notes that clusters have come to rest */
     rest: (clusters: readonly string[]): void => {
       const [first = ''] = clusters
       note({ ...common(first), what: 'rest', clusters })

@@ -6,28 +6,27 @@ import type { Warm } from './play.ts'
 import { type ClusterSet, clusterSet } from './set.ts'
 import type { Spot } from './traps.ts'
 
-/** The actions of a scene, and the checks after all of their consequences. */
+/** The actions of a scene, and the checks after their consequences. */
 export interface Scene {
   /** the process that dies or pauses */
   who: Pick<Spot, 'cluster' | 'process' | 'step'>
-  /** actions before it */
+  /** actions before the scene */
   before?: (set: ClusterSet) => Promise<unknown>
-  /** true when it does something that no cluster does, so that rules of the journal are broken */
+  /** true when the scene does something that no cluster does, so that rules of the journal are broken */
   breaks?: boolean
   act: (set: ClusterSet) => Promise<unknown>
-  /** other actions at the moment of the death */
+  /** other actions at the moment when the process dies */
   struck?: (set: ClusterSet) => void
   holds: (set: ClusterSet) => Promise<void>
 }
 
-/** Minutes in which schedules find the leftovers of a dead process. */
+/** Minutes in which schedules find the unfinished work of a dead process. */
 const MINUTES = 3
 
 /**
- * Plays a scene again and again, always with the same clusters: a process dies before its first call, behind it, behind
- * the second, and so on until nobody is met any more.
- * @param every so many calls
- * @returns how many have died
+ * Plays a scene again and again, always with the same clusters. A process dies before its first call, after
+ * the first, after the second, and so on until a run has fewer calls. / @param every number of calls between
+ * two tested calls / @returns the number of processes that have died
  */
 export async function deathsAtEachCall(from: Warm, scene: Scene, every = 1): Promise<number> {
   for (let [at, deaths] = [0, 0]; ; at += every) {
@@ -37,7 +36,7 @@ export async function deathsAtEachCall(from: Warm, scene: Scene, every = 1): Pro
   }
 }
 
-/** @returns whether somebody has died */
+/** @returns whether the process has died */
 async function oneDeath(
   from: Warm,
   { who, before, breaks = false, act, holds, ...also }: Scene,
@@ -53,7 +52,7 @@ async function oneDeath(
     also.struck?.(set)
   }
   const free = set.trap({ ...who, ...spot, does: 'dies', struck })
-  // a dead process answers nobody
+  // a dead process answers no client
   await act(set).catch((error: unknown) => {
     if (dead === '') throw error
   })
@@ -73,18 +72,17 @@ async function oneDeath(
   return dead !== ''
 }
 
-/** Plays a scene in which a process pauses before one of its calls, and wakes a minute later. */
+/** A scene in which a process pauses before one of its calls, and continues a minute later. */
 export interface LateScene extends Scene {
   who: Scene['who'] & { cluster: string }
-  /** actions of others while it pauses */
+  /** the actions of other processes during the pause */
   meanwhile: (set: ClusterSet) => Promise<unknown>
 }
 
 /**
- * Plays a scene again and again, always with the same clusters: a process stands still before its first call, before the
- * second, and so on until nobody is met any more.
- * @param calls the first one, and how many from one to the next
- * @returns how many have stood still
+ * Plays a scene again and again, always with the same clusters. A process pauses before its first call,
+ * before the second, and so on until a run has fewer calls. / @param calls the number of the first tested
+ * call, and the step from one tested call to the next / @returns the number of processes that have paused
  */
 export async function lateAtEachCall(
   from: Warm,
@@ -97,7 +95,7 @@ export async function lateAtEachCall(
   }
 }
 
-/** @returns whether somebody has stood still */
+/** @returns whether the process has paused */
 async function oneLate(
   from: Warm,
   { who, before, act, meanwhile, holds }: LateScene,
@@ -114,7 +112,7 @@ async function oneLate(
   ])
   if (!met) return false
   try {
-    // a paused environment serves nobody; others have their own
+    // a paused environment serves no requests; other requests have environments of their own
     set.at(who.cluster).newMemory()
     await meanwhile(set)
     set.pass(60_000)
@@ -129,10 +127,13 @@ async function oneLate(
   return true
 }
 
-/** Seconds after which another execution of a workflow has ended. */
+/** Seconds until the retry that continues a workflow has ended. */
 const SCENE_TIMEOUT_SECONDS = 120
 
-/** Continues the operation that holds a cluster with another execution, until it releases the cluster. */
+/**
+ * Continues the operation that locks a cluster with further executions of its workflow, until the operation
+ * releases the cluster.
+ */
 export async function goneOnWith(set: ClusterSet, name: string): Promise<void> {
   const { record, workflow, ports, newMemory } = set.at(name)
   newMemory()

@@ -14,25 +14,26 @@ import { type TransportOptions, tableTransport } from './transport.ts'
 
 export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOptions, 'aws' | 'onCall'> {
   entropy?: Entropy
-  /** tables in memory instead of the real engine's; so they are unless it is wanted by `ENGINE=real` */
+  /** tables in memory instead of the real engine's; the default unless `ENGINE=real` */
   memory?: boolean
-  /** a change to every cluster's journal that the checks must notice */
+  /** breaks the journal of every cluster in a way that the checks must notice */
   broken?: (journal: Journal) => Journal
-  /** the version that a cluster runs; absent: this one */
+  /** the version that a cluster runs; absent: the present version */
   madeBy?: (name: string) => typeof setMember | undefined
-  /** clusters that are put up again, instead of new ones */
+  /** clusters that the set restores instead of making new clusters */
   from?: SetSnapshot
 }
 
 export type ClusterSet = Awaited<ReturnType<typeof clusterSet>>
 
-/** Rounds after which clusters that have not come to rest never will. */
+/** Number of ticks after which clusters that are not at rest will never come to rest. */
 const ROUNDS = 40
 
 /**
- * Clusters in this process, each with tables of its own on the shared engine, initialised and in no set yet. Requests,
- * workers, workflows and the link are the real ones; they share one clock, which passes when all of them wait. Calls to
- * tables and of the link are steps, at each of which a process may die, stand still, or get no answer (`trap`).
+ * Starts clusters in this process, each with tables of its own on the shared engine, initialised and not yet
+ * in a DR set. Requests, workers, workflows and the link are the real code. All clusters share one clock,
+ * which advances only when all processes wait. Calls to tables and calls of the link are steps. At each step
+ * a process may die, pause, or get no answer (`trap`).
  */
 export async function clusterSet(names: readonly string[], options: SetOptions = {}) {
   const { from, start = from?.at ?? Date.now(), random, aws = false } = options
@@ -67,7 +68,7 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     settled,
     recording,
     stall: transport.stall,
-    /** runs background work that only `settled` waits for */
+    /** runs background work; only `settled` waits for it */
     start: world.start,
     ...roles(at, settled),
     ...wires(net),
@@ -93,7 +94,7 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
         })),
       ),
     }),
-    /** the tables are no longer needed */
+    /** drops the tables of the clusters */
     drop: () => ground.drop(members.map(({ tables }) => tables)),
     /** contents of a cluster: items, stored sums, and computed sums */
     everything: async (name: string) => {
@@ -111,7 +112,7 @@ interface Surroundings {
   ground: Ground
 }
 
-/** New clusters, or those of a snapshot. */
+/** Makes new clusters, or restores the clusters of a snapshot. */
 async function membersOf(
   names: readonly string[],
   {
@@ -166,12 +167,12 @@ const wires = (net: ReturnType<typeof network>) => ({
 
 /** Brings clusters to rest. */
 const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation, 'settled' | 'pass'>) => ({
-  /** true when a secondary has all entries of its primary */
+  /** reports whether a secondary has all entries of its primary */
   isEven: (name: string) => isEven(members.find(one => one.name === name) as SetMember, members),
   tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
   /**
-   * time passes while followers send heartbeats, because unanswered heartbeats show a silence and a clock alone does
-   * not
+   * advances the time while followers send heartbeats, because followers detect a silent primary by
+   * unanswered heartbeats and not by the clock alone
    */
   passAsking: async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= ASKED_EACH_MS) {
@@ -180,34 +181,37 @@ const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation,
     }
   },
   /**
-   * ticks until every reachable secondary has all entries of its primary @throws when that never
-   * happens
+   * ticks until every reachable secondary has all entries of its primary @throws when a secondary never gets
+   * all entries
    */
   converge: async (...names: string[]): Promise<void> => {
     const wanted = members.filter(({ name }) => names.length === 0 || names.includes(name))
     for (let rounds = 0; ; rounds++) {
       await settled()
       await tick(members)
-      // background work of a tick writes, too
+      // the background work of a tick writes entries, too
       await settled()
       const even = await Promise.all(wanted.map(one => isEven(one, members)))
       if (even.every(Boolean)) return
       const behind = wanted.filter((_, index) => !even[index]).map(({ name }) => name)
       if (rounds === ROUNDS) throw new Error(`never comes to rest: ${behind}`)
-      // leases of dead processes
+      // the leases of dead processes must end
       if (rounds > 2) pass(30_000)
     }
   },
 })
 
-/** Requests that change roles, with all their background work. */
+/** Sends requests that change roles, and waits for all their background work. */
 const roles = (at: (name: string) => SetMember, settled: () => Promise<void>) => ({
-  /** makes a cluster the primary of its own set; the journal is built at the end */
+  /** makes a cluster the primary of its own set; waits until the journal is built */
   enable: async (name: string): Promise<void> => {
     await at(name).ok('POST', '/sys/replication/dr/primary/enable', {})
     await settled()
   },
-  /** makes a cluster a secondary of another; at the end it has all entries, and the other's root token */
+  /**
+   * makes a cluster a secondary of another cluster; waits until it has all entries, and accepts the primary's
+   * root token
+   */
   join: async (name: string, primary: string, id: string = name): Promise<void> => {
     const { body } = await at(primary).ok('POST', '/sys/replication/dr/primary/secondary-token', { id })
     await at(name).ok('POST', '/sys/replication/dr/secondary/enable', { token: body.wrap_info.token })
@@ -222,17 +226,23 @@ async function initialised(member: SetMember): Promise<void> {
   member.shares.push(...body.recovery_keys)
 }
 
-/** Runs everything that schedules start each minute, once on each cluster. A run that dies counts as not started. */
+/**
+ * Runs the work that schedules start each minute, once on each cluster. A run that dies counts as not
+ * started.
+ */
 async function tick(members: readonly SetMember[], how = {}): Promise<void> {
   const quietly = (work: Promise<unknown>) => work.catch(() => undefined)
   await Promise.all(members.map(one => quietly(one.minute(how))))
   await Promise.all(members.map(one => quietly(one.pull())))
 }
 
-/** The interval of heartbeats. */
+/** The interval of heartbeats, in milliseconds. */
 const ASKED_EACH_MS = 10_000
 
-/** Reports whether a secondary has all entries of its primary. Other clusters count as even. */
+/**
+ * Reports whether a secondary has all entries of its primary. Returns true for a cluster that is not a
+ * secondary.
+ */
 async function isEven(member: SetMember, members: readonly SetMember[]): Promise<boolean> {
   const { mode, link, set } = await member.record()
   if (mode === 'primary' || !link) return true

@@ -11,7 +11,7 @@ export interface SimulationOptions {
 
 export type Simulation = ReturnType<typeof simulation>
 
-/** Returns the error of a call without an answer. The call may have taken effect. */
+/** Returns the error of a call that got no answer. The call may have taken effect. */
 const noAnswer = (what: string): Error =>
   Object.assign(new Error(`no answer to ${what}`), { name: 'TimeoutError' })
 
@@ -26,14 +26,14 @@ interface World {
   processes: ReturnType<typeof newProcesses>
 }
 
-/** Processes with one clock. Each may die, pause, or get no answer at any of its calls. */
+/** Simulates processes with one clock. Each process may die, pause, or get no answer at any of its calls. */
 export function simulation({ start, random }: SimulationOptions) {
   const world: World = { time: turns(start, random), traps: newTraps(), processes: newProcesses() }
   const { time, traps, processes } = world
   const { self } = processes
   const engine: Process = { id: -1, cluster: '', name: 'engine', frozenUntil: 0 }
 
-  /** Waits for work, with a limit. @throws when it takes longer */
+  /** Waits for work, with a time limit. @throws when the work takes longer */
   async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
     const late = time.until(self(), time.now() + ms)
     try {
@@ -64,9 +64,9 @@ export function simulation({ start, random }: SimulationOptions) {
     clock: { now: time.now, sleep },
     pass: time.pass,
     during: time.during,
-    /** a moment between two steps of the engine, which neither dies nor pauses */
+    /** waits for a moment between two steps of the engine, in which no process dies or pauses */
     engineTurn: () => time.turn(engine),
-    /** time that passes in the engine */
+    /** advances the time that the engine takes */
     enginePause: (ms: number): Promise<void> => time.until(engine, time.now() + ms),
   }
 }
@@ -107,7 +107,10 @@ function steps({ time, traps, processes }: World) {
   }
 }
 
-/** Pauses a process at a point until it is released. `reached`: when it has come there. */
+/**
+ * Pauses a process at a point until a test releases it. `reached` resolves when the process has come to the
+ * point.
+ */
 const freezing =
   ({ time, traps }: World) =>
   (spot: Spot): { reached: Promise<Process>; thaw: () => void } => {

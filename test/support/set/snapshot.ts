@@ -9,7 +9,7 @@ import type { TableNames } from '../../../shared/storage/requests.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { ownKms } from './own-kms.ts'
 
-/** A cluster that can be restored. */
+/** A snapshot of a cluster, from which the cluster can be restored. */
 export interface MemberSnapshot {
   name: string
   token: string
@@ -18,14 +18,14 @@ export interface MemberSnapshot {
   items: Record<keyof TableNames, readonly WireItem[]>
 }
 
-/** Clusters that can be restored, any number of times. */
+/** A snapshot of clusters, from which they can be restored any number of times. */
 export interface SetSnapshot {
   /** epoch milliseconds */
   at: number
   members: readonly MemberSnapshot[]
 }
 
-/** Everything in a table, as the engine writes it. */
+/** Returns all items of a table, in the engine's wire format. */
 export async function itemsOf(client: DynamoDBClient, TableName: string): Promise<WireItem[]> {
   const found: WireItem[] = []
   for await (const { Items = [] } of paginateScan({ client }, { TableName }))
@@ -36,7 +36,7 @@ export async function itemsOf(client: DynamoDBClient, TableName: string): Promis
 const bytesAsText = (_: string, value: unknown): unknown =>
   value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
 
-/** The engine's own form of an item: bytes are bytes. */
+/** Converts an item to the form that the SDK's client takes: binary attributes become bytes. */
 const asGiven = (item: WireItem): Record<string, AttributeValue> =>
   Object.fromEntries(
     Object.entries(item).map(([name, value]) => [

@@ -6,13 +6,13 @@ const R = '/sys/replication/dr'
 const REKEY = '/sys/rotate/recovery'
 const ROOT = '/sys/generate-root'
 
-/** A batch token of a thief. It notes if the keys had a signer. */
+/** A forged batch token of a thief. `signer` notes whether the stolen keys had a signer. */
 export interface Forgery {
   token: string
   hadSigner: boolean
 }
 
-/** Shares of a recovery key that was made in a game. */
+/** Shares of a recovery key that a game has made. */
 export interface KnownShares {
   threshold: number
   shares: readonly string[]
@@ -27,8 +27,8 @@ const atOnePrimary = async (game: Game, work: (primary: SetMember) => Promise<un
 }
 
 /**
- * After a retirement, no cluster that has acknowledged it accepts an earlier forgery. The primary itself is the
- * first.
+ * Checks after a retirement of keys that no cluster that has acknowledged the retirement accepts an earlier
+ * forgery. The primary itself is checked first.
  */
 async function checkRetired({ faults }: Game, primary: SetMember, before: readonly Forgery[]): Promise<void> {
   for (const { token } of before)
@@ -37,7 +37,7 @@ async function checkRetired({ faults }: Game, primary: SetMember, before: readon
 }
 
 /**
- * Gives shares one after the other. @returns the last answer; undefined: a share was refused or not
+ * Sends recovery shares one after the other. @returns the last answer; undefined: a share was refused or not
  * answered
  */
 async function allGiven(
@@ -55,7 +55,7 @@ async function allGiven(
   return told
 }
 
-/** The actions about keys: their changes, and their misuse by thieves. A row is all that an action needs. */
+/** The actions about keys: key changes, and misuse of keys by thieves. To add an action, add a row. */
 export const thefts: Readonly<Record<string, Action>> = {
   forge: {
     weight: 3,
@@ -92,7 +92,8 @@ export const thefts: Readonly<Record<string, Action>> = {
         if (status === 200) await checkRetired(game, primary, before)
       }),
   },
-  // verified, as the pages advise: shares with a lost answer do not replace known ones
+  // a rekey with verification, as the pages advise, so that shares whose answer was lost do not replace known
+  // shares
   rekey: {
     weight: 1,
     act: game =>
@@ -114,8 +115,9 @@ export const thefts: Readonly<Record<string, Action>> = {
 }
 
 /**
- * At rest: what a member forged that never signed counts nowhere; shares of one recovery key count, and of no other; and
- * what everybody forged is over with one retirement.
+ * Checks forgeries and shares at rest. No cluster accepts a token that a member without a signer forged.
+ * Shares of one recovery key count together, and with no other key's shares. After one retirement of keys no
+ * forged token is accepted.
  */
 export async function checkKeys(game: Game, primary: SetMember): Promise<void> {
   const { faults, forgeries, set } = game

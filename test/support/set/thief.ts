@@ -6,7 +6,10 @@ import { signBatchToken } from '../../../shared/storage/signed-batch.ts'
 import { privateKeyFromSeed } from '../../../shared/values/raw-keys.ts'
 import type { SetMember } from './member.ts'
 
-/** Returns all keys of a cluster, as a thief with its tables and the use of its KMS key can read them. */
+/**
+ * Returns all keys of a cluster, as a thief with the cluster's tables and the use of its KMS key can read
+ * them.
+ */
 export async function keysOf({ ports, kms }: SetMember): Promise<KeyringKeys> {
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('no keyring')
@@ -14,8 +17,8 @@ export async function keysOf({ ports, kms }: SetMember): Promise<KeyringKeys> {
 }
 
 /**
- * Forges a batch token with any content, as a thief with these keys can.
- * @param given `now`: epoch milliseconds; `sign`: with the stolen signer, with one of the thief's own, or not at all
+ * Forges a batch token with any content, as a thief with stolen keys can. / @param given `now`: epoch
+ * milliseconds; `sign`: with the stolen signer, with a signer of the thief, or not at all
  */
 export function forgedToken(
   keys: KeyringKeys,

@@ -22,34 +22,40 @@ import type { Process } from './traps.ts'
 /** A write that took effect. */
 export interface TableWrite {
   operation: string
-  /** the request, as the engine got it */
+  /** the request, as the engine received it */
   input: Record<string, unknown>
   writes: readonly ConflictingWrite[]
 }
 
-/** A transaction whose coordinator stalls. It keeps its items locked meanwhile, and its sender gets no answer. */
+/**
+ * A transaction whose coordinator stalls. The stalled transaction keeps its items locked, and its sender gets
+ * no answer.
+ */
 export interface Stall {
   ms: number
-  /** at once; after its time; or never, because it is cancelled */
+  /**
+   * `first`: the write takes effect at once; `last`: after the time of the stall; `never`: the transaction is
+   * cancelled
+   */
   takesEffect: 'first' | 'last' | 'never'
 }
 
-/** The client makes one attempt; retries are left to the storage. */
+/** The client makes one attempt, because the storage makes the retries. */
 const ATTEMPTS = 1
 
 export interface TransportOptions {
   engine: SendDynamoDbCall
   /** true when overlapping transactions cancel each other, as on AWS */
   aws?: boolean
-  /** called with each write when it takes effect */
+  /** called with each write when the write takes effect */
   onWrite?: (write: TableWrite) => void
   /** called with each call, its process and its answer */
   onCall?: (call: DynamoDbCall, process: Process, answer: AwsJsonAnswer) => void
 }
 
 /**
- * Sends calls to the engine as steps of a simulation. On AWS a transaction takes its items before it is
- * decided: what comes to one of them in between is refused.
+ * Sends DynamoDB calls to the engine as steps of a simulation. On AWS a transaction locks its items before it
+ * is decided, so a write to one of these items in the meantime is refused.
  */
 export function tableTransport(
   simulation: Pick<
@@ -59,7 +65,7 @@ export function tableTransport(
   { engine, aws = false, onWrite, onCall }: TransportOptions,
 ) {
   const conflicts = newConflicts()
-  /** disks that are full until a time, by cluster */
+  /** by cluster: the time until which the cluster's writes fail */
   const full = new Map<string, number>()
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
@@ -116,10 +122,10 @@ export function tableTransport(
   }
 
   return {
-    /** the next journaled commit of a cluster stalls @returns its end */
+    /** lets the next journaled commit of a cluster stall @returns the end of the stall */
     stall: (cluster: string, stalled: Stall): Promise<void> =>
       new Promise(over => stalls.push({ cluster, stall: stalled, over })),
-    /** for some milliseconds a cluster can read but not write */
+    /** lets the writes of a cluster fail for some milliseconds; reads succeed */
     fillDisk: (cluster: string, ms: number): void => void full.set(cluster, simulation.clock.now() + ms),
     makeRoom: (): void => full.clear(),
     send: createTableSend(
@@ -135,11 +141,11 @@ const NO_ROOM: AwsJsonAnswer = {
   body: { __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'disk is full' },
 }
 
-/** A transaction that writes a journal entry among other things. */
+/** Reports whether a transaction writes a journal entry among other items. */
 const isCommit = (writes: readonly ConflictingWrite[]): boolean =>
   writes.length > 1 && writes.some(({ pk }) => pk.startsWith('j#'))
 
-/** The engine of this run of tests, over HTTP. */
+/** Connects to the DynamoDB engine of this test run, over HTTP. */
 export function realEngine(url: string): { engine: SendDynamoDbCall; close: () => void } {
   const wire = openEngineWire(url)
   const engine = engineOver(wire, 'test')
@@ -150,13 +156,16 @@ export function realEngine(url: string): { engine: SendDynamoDbCall; close: () =
   }
 }
 
-/** An engine in memory, as one that answers calls. */
+/** Makes an engine that answers calls from tables in memory. */
 export const engineOf =
   ({ answer }: Pick<ReturnType<typeof memoryEngine>, 'answer'>): SendDynamoDbCall =>
   async ({ operation, input }) =>
     answer(operation, input)
 
-/** Seeds make the same tokens again and again, and the engine remembers them for ten minutes. */
+/**
+ * Adds a salt to the request tokens of transactions, because equal seeds make equal tokens in each run, and
+ * the engine remembers tokens for ten minutes.
+ */
 const salted = (input: DynamoDbCall['input'], salt: string): DynamoDbCall['input'] => {
   const { ClientRequestToken: token } = input
   return typeof token === 'string' ? { ...input, ClientRequestToken: salt + token.slice(salt.length) } : input

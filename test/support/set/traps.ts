@@ -1,49 +1,49 @@
-/** A piece of work in its own environment: a request, a run of a worker, a step of a workflow. */
+/** A simulated process: a request, a run of a worker, or a step of a workflow, in its own environment. */
 export interface Process {
-  /** no two have the same */
+  /** unique number of the process */
   readonly id: number
   readonly cluster: string
   /** `api`, `link/<method>`, or the folder of a worker */
   readonly name: string
-  /** reason why it stopped; set: nothing of it continues */
+  /** reason why the process died; set: no part of the process continues */
   dead?: Error
-  /** it pauses until this time, in epoch milliseconds */
+  /** the process pauses until this time, in epoch milliseconds */
   frozenUntil: number
 }
 
-/** A call to the tables or of the link, where faults happen. */
+/** A call to the tables or of the link, at which faults happen. */
 export interface Step {
   readonly process: Process
   /** `PutItem`, `TransactWriteItems`, `Journal entries to west` … */
   readonly what: string
 }
 
-/** A step of a process. */
+/** A step of a process at which a trap applies. */
 export interface Spot {
-  /** process whose steps count; absent: all */
+  /** cluster whose processes count; absent: all clusters */
   cluster?: string
-  /** a name, or its part before the slash */
+  /** name of a process, or the part before its slash */
   process?: string
-  /** beginning of the text that it asks for */
+  /** beginning of the step's text `what` */
   step?: string
-  /** number of the step; 1: the next one */
+  /** number of the step; 1: the next step */
   at: number
-  /** before it is sent, or after it took effect */
+  /** before the call is sent, or after the call took effect */
   when: 'before' | 'after'
 }
 
 /** A fault at a step of a process. */
 export interface Trap extends Spot {
-  /** it dies; it gets no answer; it pauses for some milliseconds */
+  /** the process dies; the process gets no answer; the process pauses for some milliseconds */
   does: 'dies' | 'loses' | number
-  /** called with the step that it hit */
+  /** called with the step that the trap hit */
   struck?: (step: Step) => void
 }
 
 const isNamed = ({ name }: Process, wanted: string): boolean =>
   name === wanted || name.startsWith(`${wanted}/`)
 
-/** Traps that are set. */
+/** Holds the traps that a test has set. */
 export function newTraps() {
   let traps: (Trap & { seen: number })[] = []
 
@@ -56,7 +56,7 @@ export function newTraps() {
   }
 
   return {
-    /** @returns how it is taken back */
+    /** @returns a function that removes the trap */
     set: (trap: Trap): (() => void) => {
       const one = { ...trap, seen: 0 }
       traps.push(one)
@@ -67,7 +67,7 @@ export function newTraps() {
     clear: (): void => {
       traps = []
     },
-    /** the fault at a step */
+    /** returns the traps that a step meets */
     met: (step: Step): readonly Trap[] => traps.filter(trap => meets(trap, step)),
   }
 }

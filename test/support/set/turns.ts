@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** An actor that waits for a time, or for its turn. */
+/** An actor of the simulation, which waits for a time or for its turn. */
 export interface Actor {
-  /** it pauses until this time, in epoch milliseconds */
+  /** the actor pauses until this time, in epoch milliseconds */
   frozenUntil: number
 }
 
@@ -12,17 +12,20 @@ interface Waiting {
   go: () => void
 }
 
-/** Milliseconds that a step takes at most, where steps are taken one after the other. */
+/** Maximum milliseconds of simulated time that a step takes when steps are taken one after the other. */
 const STEP_MS = 8
 
-/** The waiting processes and the time. */
+/** The waiting actors and the simulated time. */
 interface Queue {
   now: number
   waiting: Waiting[]
   random: (() => number) | undefined
 }
 
-/** Picks the next actor among those whose time has come. If there is none, time advances to the next one. */
+/**
+ * Picks the next actor among the actors whose time has come. If no actor's time has come, the clock advances
+ * to the earliest time.
+ */
 function nextIn(queue: Queue): Waiting | undefined {
   const { waiting, random } = queue
   const moments = waiting.map(({ at, actor }) => Math.max(at, actor.frozenUntil))
@@ -37,9 +40,9 @@ function nextIn(queue: Queue): Waiting | undefined {
 }
 
 /**
- * One clock for many actors, which passes only when all of them wait.
- * @param random chooses who goes on next, from 0 to below 1: then an order of all steps follows from these numbers
- * alone. Absent: everybody goes on at once, and only the clock is waited for.
+ * Makes one clock for many actors, which advances only when all of them wait. / @param random returns numbers
+ * from 0 to below 1, which choose the next actor and so determine the order of all steps. Absent: all actors
+ * continue at once, and only the clock makes them wait.
  */
 export function turns(start: number, random?: () => number) {
   const queue: Queue = { now: start, waiting: [], random }
@@ -52,18 +55,15 @@ export function turns(start: number, random?: () => number) {
     void pump()
   }
 
-  /**
-   * Lets one process after the other continue when no process computes and no call to the engine is
-   * open.
-   */
+  /** Lets one actor after the other continue when no actor computes and no call to the engine is open. */
   async function pump(): Promise<void> {
     for (;;) {
-      // a computing process has finished its microtasks then
+      // after this, a computing actor has finished its microtasks
       await setImmediate()
       await setImmediate()
       const next = underWay > 0 ? undefined : nextIn(queue)
       if (!next) {
-        // the end of a call starts this again
+        // the end of the call starts the pump again
         pumping = false
         return
       }
@@ -90,18 +90,18 @@ export function turns(start: number, random?: () => number) {
     wake,
     until,
     now: () => queue.now,
-    /** time passes */
+    /** advances the simulated time */
     pass: (ms: number) => {
       queue.now += ms
       wake()
     },
-    /** waits for its turn, if there are turns */
+    /** waits for the actor's turn; without turns the actor continues at once */
     turn: (actor: Actor): Promise<void> => (random ? until(actor, 0) : Promise.resolve()),
-    /** does work during which no time passes, and no other process continues when there are turns */
+    /** does work during which the clock does not advance; with turns no other actor continues */
     during: async <T>(work: () => Promise<T>): Promise<T> => {
       underWay += 1
       try {
-        // without turns a call still gives others time to continue
+        // without turns a call still lets other actors continue
         if (!random) await setImmediate()
         return await work()
       } finally {

@@ -14,7 +14,7 @@ const made = () =>
     auth: { type: 'iam', mount: 'cloud', config: { role: 'demo-iam', credentials } },
   })
 
-/** The library has no timeout, so this is the timeout of its users. */
+/** The client library has no timeout, so the workload sets one, as applications do. */
 async function read(client: VaultClient): Promise<string> {
   const late = setTimeout(settings.timeout).then(() => {
     throw Object.assign(new Error('no answer'), { name: 'TimeoutError' })

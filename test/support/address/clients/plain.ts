@@ -1,5 +1,5 @@
-// A workload that logs in and renews by node:http alone. Its settings are in the environment, and it prints
-// a line for each request.
+// A workload that logs in and renews by node:http alone. The workload reads its settings from the
+// environment, and prints a line for each request.
 import { Agent, request } from 'node:http'
 import { everyRound, settings } from './round.ts'
 

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 
 const { ADDRESS = '', MAX_AGE, PAUSE, TIMEOUT, LOGIN = '{}', CREDENTIALS = '{}' } = process.env
 
-/** The client's settings. Times are in milliseconds. `login`: the body of a login, as JSON. */
+/** The client's settings. Times are in milliseconds. `login` is the body of a login request, as JSON. */
 export const settings = {
   address: ADDRESS,
   maxAge: Number(MAX_AGE) * 1000,
@@ -12,7 +12,7 @@ export const settings = {
   credentials: JSON.parse(CREDENTIALS) as Record<string, string>,
 }
 
-/** A refusal or an error in the form of its library. */
+/** A refusal or an error, as the client library throws it. */
 interface Fault {
   /** status of the HTTP answer; absent: the client got no answer */
   status?: number | undefined
@@ -31,7 +31,7 @@ interface Client {
 const nameOf = ({ status, code, name }: Fault): string =>
   status ? `HTTP ${status}` : (code ?? name ?? 'error')
 
-/** Renews a token and logs in, again and again, and prints a line for each. */
+/** Renews a token and logs in, again and again, and prints a line for each request. */
 export async function everyRound({ login, renew, anew }: Client): Promise<never> {
   let born = Date.now()
   let [token, first] = ['', true]

@@ -1,14 +1,14 @@
-// A stand-in for the AWS command line: makes the same call with the SDK and the same arguments.
+// A stand-in for the AWS command line: makes the same API call with the SDK and the same arguments.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import * as lambda from '@aws-sdk/client-lambda'
 import * as sfn from '@aws-sdk/client-sfn'
 
-/** Options without a value. */
+/** Command-line options without a value. */
 const FLAGS = /^--(no-)?(disabled|inverted)$/
 
-/** Turns `--name value` into `--name=value`. All other options of the documents have a value. */
+/** Turns `--name value` into `--name=value`. In the documents all options except flags have a value. */
 function spread([word, ...rest]: readonly string[]): string[] {
   if (word === undefined) return []
   if (FLAGS.test(word)) return spread(rest)
@@ -42,7 +42,7 @@ const answer = await calls[camel(action)]?.call(client, input)
 if (!answer) throw new Error(`the stand-in for aws cannot do ${service} ${action}`)
 process.stdout.write(`${JSON.stringify({ ...answer, $metadata: undefined }, null, 4)}\n`)
 
-/** Calls `lambda invoke`. The event comes from a file, and the result goes to a file. */
+/** Calls `lambda invoke`. The event comes from a file, and the function's result goes to a file. */
 async function invoked(): Promise<void> {
   const client = new lambda.Lambda({ region: region ?? '', endpoint: endpoint ?? '' })
   const { StatusCode, FunctionError, Payload } = await client.invoke({
@@ -53,7 +53,7 @@ async function invoked(): Promise<void> {
   process.stdout.write(`${JSON.stringify({ StatusCode, FunctionError }, null, 4)}\n`)
 }
 
-/** `route53 update-health-check`, unsigned: tests check only its content. */
+/** Sends `route53 update-health-check` unsigned, because tests check only the content of the request. */
 async function updated(words: readonly string[]): Promise<void> {
   const members = ['Disabled', 'Inverted'].flatMap(name => {
     const [flag] = words.filter(word => FLAGS.test(word) && word.endsWith(name.toLowerCase()))

@@ -1,4 +1,4 @@
-// A stand-in for curl with the options that the pages use. It rejects other options.
+// A stand-in for curl with the options that the pages use. The stand-in rejects other options.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 

@@ -1,4 +1,4 @@
-// A stand-in for jq: the same program, compiled to WebAssembly.
+// A stand-in for jq: the original program, compiled to WebAssembly.
 import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { raw } from 'jq-wasm'

@@ -4,7 +4,7 @@ import { exactEnd, immutable, lawful, named, oneOwner, staged } from './journal.
 import { order, sums } from './tree.ts'
 import { revoked, terms } from './trust.ts'
 
-/** The invariants of every set of clusters at every moment, by name. */
+/** The invariants that every set of clusters must keep at every moment, by name. */
 export const invariants: Readonly<Record<string, () => Check>> = {
   oneOwner,
   immutable,

@@ -7,7 +7,10 @@ import { type Check, type Moment, placeName, type Standing } from '../history.ts
 import { witness } from './entries.ts'
 import { treeText } from './tree.ts'
 
-/** Computes the leaves at a position from the journal, by place. Returns undefined if an entry is unknown. */
+/**
+ * Computes the leaves of the hash tree at a position of the journal, by place. Returns undefined if a journal
+ * entry is unknown.
+ */
 function fold(
   seen: ReturnType<typeof witness>,
   lineage: JournalLineage,
@@ -35,8 +38,8 @@ const isDead = ({ ttl, expires }: StoredItem, seconds: number): boolean =>
   ttl !== undefined && expires !== undefined && expires <= seconds
 
 /**
- * A cluster that has applied everything staged has exactly the items of its journal: a prefix of its primary's, and
- * no partial commit. Replaying the journal from its beginning gives the table.
+ * Checks that a cluster that has applied all staged entries has exactly the items of its journal: a prefix of
+ * its primary's items, and no partial commit. Replaying the journal from its beginning gives the table.
  */
 export const prefix = (): Check => {
   const seen = witness()
@@ -77,7 +80,10 @@ function difference(
   return undefined
 }
 
-/** No two clusters write in one epoch, and no two at all in a set as long as nobody was forced. */
+/**
+ * Checks that no two clusters write in one epoch, and that no two clusters of a set write at all before a
+ * forced promotion.
+ */
 export const onePrimary = (): Check => {
   let forced = false
   return ({ entry, world, now }) => {
@@ -92,7 +98,10 @@ export const onePrimary = (): Check => {
   }
 }
 
-/** The set stays what it is as long as a cluster belongs to one: it leaves it by ceasing to replicate. */
+/**
+ * Checks that a cluster does not change its DR set while it belongs to one. A cluster leaves its set only
+ * when it stops replicating.
+ */
 export const oneSet = (): Check => {
   return ({ now: { record }, before }) => {
     const [old, next] = [before.record, record]
@@ -101,7 +110,7 @@ export const oneSet = (): Check => {
   }
 }
 
-/** Every acknowledged write was committed. */
+/** Checks that every acknowledged write was committed. */
 export const acknowledged = (): Check => {
   const writers = new Set<number>()
   return ({ entry }) => {
@@ -113,7 +122,7 @@ export const acknowledged = (): Check => {
   }
 }
 
-/** At rest all clusters have the same items, sums and position. */
+/** Checks that at rest all clusters have the same items, sums and position. */
 export const even = (): Check => {
   return ({ entry, world }) => {
     if (entry.what !== 'rest') return undefined
@@ -142,8 +151,9 @@ export const even = (): Check => {
 }
 
 /**
- * Every commit is in the journal that all clusters have at rest, or in a report. Commits are no longer checked after
- * a cluster gave up its own journal: it was wiped, or it was promoted by force during a sync.
+ * Checks that every commit is in the journal that all clusters have at rest, or in a report of lost writes.
+ * Commits are no longer checked after a cluster gave up its own journal: after it was wiped, or promoted by
+ * force during a sync.
  */
 export const kept = (): Check => {
   const seen = witness()

@@ -16,7 +16,7 @@ export function entryIn({
 }: Changed): { entry: JournalEntry; gone: boolean } | undefined {
   const [, epoch] = CELL.exec(pk) ?? []
   const item: RawItem | undefined = after ?? before
-  // further parts of large journal entries add nothing
+  // further parts of a large journal entry add no changes
   if (table !== 'cluster' || epoch === undefined || !item || sk.includes('.')) return undefined
   const entry = read.get(item) ?? parseJournalEntry({ epoch, seq: Number(sk) }, item)
   read.set(item, entry)
@@ -36,7 +36,7 @@ export const hasEntry = (
   return own.has(`j#${epoch}#${seq % 32}\n${String(seq).padStart(12, '0')}`)
 }
 
-/** Journal entries that an entry puts. */
+/** Returns the journal entries that an event puts. */
 export const entriesIn = (entry: Entry): JournalEntry[] =>
   'changes' in entry
     ? entry.changes.flatMap(change => {
@@ -45,12 +45,12 @@ export const entriesIn = (entry: Entry): JournalEntry[] =>
       })
     : []
 
-/** All journal entries in their first version. */
+/** Remembers all journal entries in their first version. */
 export function witness() {
   const all = new Map<string, JournalEntry>()
   return {
     all,
-    /** notes an entry @returns the journal entries that are new */
+    /** notes an event @returns the journal entries that the event puts for the first time */
     see: (entry: Entry): JournalEntry[] => {
       const fresh = entriesIn(entry).filter(entry => !all.has(positionText(entry)))
       for (const entry of fresh) all.set(positionText(entry), entry)

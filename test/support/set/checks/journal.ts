@@ -5,19 +5,22 @@ import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName } from '../history.ts'
 import { entryIn, hasEntry, ownerOf, witness } from './entries.ts'
 
-/** An epoch belongs to one cluster. Nobody else ever writes in it, not even empty entries. */
+/**
+ * Checks that an epoch belongs to one cluster. Other clusters never write a journal entry of this epoch, not
+ * even an empty entry.
+ */
 export const oneOwner = (): Check => {
   const seen = witness()
   return ({ entry, now: { record } }) => {
     const foreign = seen.see(entry).find(({ epoch }) => !record?.id.endsWith(ownerOf(epoch)))
-    // the first state may be a copy
+    // the first state of a cluster may be a copy of another cluster
     return foreign && entry.what === 'written' ? `writes ${positionText(foreign)}` : undefined
   }
 }
 
 /**
- * A position has one journal entry for ever, the same on all clusters. The owner of the epoch writes it once. Two
- * processes of a follower may copy it at the same time.
+ * Checks that a position keeps its journal entry, and that the entry is the same on all clusters. The owner
+ * of the epoch writes the entry once. Two processes of a follower may copy an entry at the same time.
  */
 export const immutable = (): Check => {
   const seen = witness()
@@ -42,7 +45,10 @@ export const immutable = (): Check => {
 const withoutTime = (entry: { noop?: true; at: number } | undefined) =>
   entry && (entry.noop ? { ...entry, at: 0 } : entry)
 
-/** Once the end of an epoch was reported, nothing is written in the epoch, and no entry of it is missing. */
+/**
+ * Checks that no entry is written in an epoch after its end was reported, and that no entry of the epoch is
+ * missing.
+ */
 export const exactEnd = (): Check => {
   const seen = witness()
   const ended = new Set<string>()
@@ -57,8 +63,8 @@ export const exactEnd = (): Check => {
 }
 
 /**
- * Reports whether the end of a cluster's epoch becomes known at this moment: its record says that it no longer
- * writes, or it writes another epoch.
+ * Reports whether the end of a cluster's epoch becomes known at this moment: the cluster's record says that
+ * it no longer writes, or the cluster writes another epoch.
  */
 const told = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
   const steppedDown = before.record?.mode === 'primary' && now.record?.mode !== 'primary'
@@ -75,7 +81,7 @@ function holeIn(
   return undefined
 }
 
-/** A head keeps its rules at every write, and growing values never fall. */
+/** Checks that a journal head keeps its rules at every write, and that growing values never fall. */
 export const lawful = (): Check => {
   return ({ entry, now: { head }, before }) => {
     if (entry.what !== 'written' || !head) return undefined
@@ -86,7 +92,7 @@ export const lawful = (): Check => {
   }
 }
 
-/** Every staged entry is stored, because entries are stored before the head names them. */
+/** Checks that every staged entry is stored, because entries are stored before the head names them. */
 export const staged = (): Check => {
   return ({ entry, now, before }) => {
     const [from, to] = [before.head, now.head]
@@ -106,8 +112,9 @@ export const staged = (): Check => {
 }
 
 /**
- * A commit and its journal entry are one: the journal entry names every item that changes, as it was and as it becomes,
- * and nothing is changed on a cluster that writes a journal without one.
+ * Checks that a commit and its journal entry belong together: the journal entry names every item that
+ * changes, with its old and new content, and a cluster that writes a journal changes no item without an
+ * entry.
  */
 export const named = (): Check => {
   const seen = witness()
@@ -118,7 +125,7 @@ export const named = (): Check => {
     const items = entry.changes.filter(
       ({ table, before: old, after }) => table === 'data' && (old?.['leaf'] ?? after?.['leaf']) !== undefined,
     )
-    // a deletion by the engine itself changes no sum
+    // a deletion by the engine's time to live changes no sum
     if (items.length === 0 || items.every(({ before: old, after }) => !after && hasDied(old, entry.at)))
       return undefined
     if (!journalEntry)

@@ -10,7 +10,9 @@ import {
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 
-/** Returns the sums of a bucket by slot, as texts. Sums that are zero or no longer count are left out. */
+/**
+ * Returns the sums of a bucket by slot, as texts. Sums that are zero or belong to expired slots are left out.
+ */
 function sumsText(sums: ReadonlyMap<string, LeafLimbs>, seconds: number): string {
   return [...sums]
     .filter(
@@ -23,7 +25,7 @@ function sumsText(sums: ReadonlyMap<string, LeafLimbs>, seconds: number): string
     .join(' ')
 }
 
-/** Returns the sums of a bucket's items. */
+/** Computes the sums of a bucket from its items. */
 function rightSums(now: Standing, treeId: string, bucket: string): Map<string, LeafLimbs> {
   const sums = new Map<string, LeafLimbs>()
   for (const item of now.data.values()) {
@@ -42,7 +44,7 @@ const storedSums = (now: Standing, bucket: string) => {
   return parseBucketSums((now.own.get(`${pk}\n${sk}`) ?? {}) as Record<string, bigint>)
 }
 
-/** A bucket is the sum of the leaves of its items, at every moment. */
+/** Checks that a bucket is the sum of the leaves of its items, at every moment. */
 export const sums = (): Check => {
   return ({ entry, now }) => {
     const { treeId } = now.record ?? {}
@@ -72,7 +74,7 @@ function touched(
   return new Set(named.filter(bucket => bucket.startsWith(mine)))
 }
 
-/** The mark of a bucket never decreases. */
+/** Checks that the mark of a bucket never decreases. */
 export const order = (): Check => {
   return ({ entry }) => {
     if (entry.what !== 'written') return undefined
@@ -86,7 +88,8 @@ export const order = (): Check => {
 }
 
 /**
- * Returns all buckets of a cluster's tree as texts without the tree's name. Clusters with equal items have equal texts.
+ * Returns all buckets of a cluster's tree as texts without the tree's name. Clusters with equal items have
+ * equal texts.
  */
 export function treeText({ own, record }: Standing, seconds: number): string[] {
   const mine = `t#${record?.treeId}#`

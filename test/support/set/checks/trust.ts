@@ -2,12 +2,15 @@ import { fromStoredItem } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 
 /**
- * The longest earlier start of the process that closes a primary, before a revocation there, in
- * milliseconds.
+ * Milliseconds. The process that closes a primary may have started this long before a revocation on that
+ * primary.
  */
 const UNDER_WAY_MS = 62_000
 
-/** A cluster that was revoked on a primary in its present epoch never ends that epoch by its own claim. */
+/**
+ * Checks that a cluster that a primary has revoked in its present epoch never ends that epoch by its own
+ * claim.
+ */
 export const revoked = (): Check => {
   return ({ entry, now, before }) => {
     const [from, to] = [before.head, now.head]
@@ -25,7 +28,7 @@ function revokedAt({ data }: Standing, cluster: string, epoch: string): number |
   return found?.epoch === epoch ? found.at : undefined
 }
 
-/** At rest all clusters have the primary's keys, with equal terms. */
+/** Checks that at rest all clusters have the primary's keys, with equal terms. */
 export const terms = (): Check => {
   return ({ entry, world }) => {
     if (entry.what !== 'rest') return undefined
