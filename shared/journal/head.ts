@@ -21,11 +21,11 @@ export type JournalHeadMode = 'writing' | 'closed' | 'applying' | 'draining' | '
 export interface JournalHead {
   /** `mode` names what the journal is doing. `mode` decides which moves of the head are possible. */
   mode: JournalHeadMode
-  /** `epoch` is the epoch of the last position. A call that takes a position or ends the epoch names `epoch`. */
+  /** `epoch` is the epoch of the last journal position. A call that takes a position or ends the epoch names `epoch`. */
   epoch: Epoch
   /** `ownEpoch` is the epoch that this cluster writes, or wrote last; on a follower `ownEpoch` is empty. Only the owner of an epoch serves the journal to other clusters. */
   ownEpoch: Epoch | ''
-  /** `last` is the last position given to a commit, or staged. The next commit gets `last` + 1. */
+  /** `last` is the last journal position given to a commit, or staged. The next commit gets `last` + 1. */
   last: number
   /** On a secondary, `applied` is the last position whose items are written. On a primary, no journal entry is missing up to `applied`. Unfinished work restarts after `applied`. */
   applied: number
