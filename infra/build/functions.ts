@@ -42,7 +42,7 @@ const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
     onLoad({ filter: /\/shared\/endpoints\/all\.ts$/ }, () => ({
-      contents: `export const groups = ${JSON.stringify(endpointGroups.map(namesOf))}`,
+      contents: `export const endpointGroups = ${JSON.stringify(endpointGroups.map(namesOf))}`,
       loader: 'js',
     }))
   },
@@ -54,7 +54,7 @@ const documentInside: Plugin = {
   setup({ onLoad }) {
     onLoad({ filter: /\/shared\/endpoints\/openapi-document\.ts$/ }, () => ({
       contents: `const text = ${JSON.stringify(JSON.stringify(JSON.parse(readFileSync(`${checkoutRoot}docs/openapi.json`, 'utf8'))))}
-        export const openApiDocument = async () => JSON.parse(text)`,
+        export const buildOpenApiDocument = async () => JSON.parse(text)`,
       loader: 'js',
     }))
   },

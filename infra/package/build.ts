@@ -27,7 +27,7 @@ const tableWithoutHandlers: Plugin = {
       endpoints: endpoints.map(({ fields: _, ...row }) => row),
     }))
     onLoad({ filter: /\/shared\/endpoints\/all\.ts$/ }, () => ({
-      contents: `export const groups = ${JSON.stringify(rows)}`,
+      contents: `export const endpointGroups = ${JSON.stringify(rows)}`,
       loader: 'js',
     }))
   },
