@@ -179,12 +179,12 @@ export interface AwsTarget {
 
 /** The settings of a mount's client configuration for calls to AWS. */
 export interface ProviderSettings {
-  /** changes with the settings; clients are cached by it */
+  /** version of the settings, by which clients are cached */
   version: string
   credentials?: { accessKey: string; secretKey: Secret }
   /** the key pair before the last rotation, used while AWS does not know the new one everywhere */
   previous?: { accessKey: string; secretKey: Secret }
-  /** negative: the SDK's default */
+  /** maximum number of retries; negative: the SDK's default */
   maxRetries: number
   endpoint: string
   iamEndpoint: string

@@ -12,7 +12,7 @@ export const shippedPrograms = {
 const OLDEST_NODE = 20
 
 // Node links static imports before it runs any line. On an older version missing names would cause a SyntaxError
-// before the version check, so built-in modules are required after the check.
+// an import here would run before the version check, so built-in modules are required after the check.
 const requiredBuiltins: Plugin = {
   name: 'required-builtins',
   setup({ onResolve, onLoad }) {

@@ -22,7 +22,7 @@ export interface ApiResponse {
   status: number
   /** seconds until the request may be repeated, within bounds; absent: no usable Retry-After */
   retryAfter?: number
-  /** empty if the body is not a JSON object */
+  /** the parsed body; empty if the body is not a JSON object */
   body: Readonly<Record<string, unknown>>
   text: string
 }

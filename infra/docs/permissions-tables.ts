@@ -282,7 +282,7 @@ function holdersTable(templates: StackTemplates): string {
     .join('\n')
 }
 
-/** Returns the page of the documents. */
+/** Returns the text of the documentation page on permissions. */
 export const renderPermissionsPage = (templates: StackTemplates): string => `# What each function may do
 
 For reviewers of security, and for administrators who set a permissions boundary. Each Lambda function and each state machine has a role of

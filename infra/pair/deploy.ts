@@ -14,7 +14,7 @@ export interface PairDeployPorts {
 const STACK_LOOK_PAUSE_MS = 5000
 const LOOKS = 60
 
-/** Observes a cluster until it is back in its earlier state. @throws if it does not return to it */
+/** Observes a cluster until it is back in its earlier state. @throws if the cluster does not return to that state */
 async function waitUntilRestored(
   member: MemberPlan,
   before: MemberState,

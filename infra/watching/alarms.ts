@@ -11,13 +11,13 @@ export type CountedByAlarm =
   | { kind: 'pattern'; pattern: string }
   /** the sum of our own metrics */
   | { kind: 'own'; own: readonly MetricName[] }
-  /** a metric of AWS; the stack passes its resource */
+  /** a metric of AWS; the stack passes the resource that the metric measures */
   | { kind: 'aws'; aws: string; metric: string; dimension: string; whose: string }
 
 /** An alarm. It notifies the targets in `alarmActionArns`, and turns off by itself. */
 export interface AlarmRow {
   counts: CountedByAlarm
-  /** its description for the person on call */
+  /** description of the alarm for the person on call */
   description: string
   /** on if more than this is counted in a period; default 0 */
   above?: number

@@ -31,7 +31,7 @@ interface Report {
 
 /** The login to explain, and the verdicts found while it was read. */
 interface ExplainedLogin {
-  /** its `role` is the role that the path names */
+  /** call whose `role` is the role in the path */
   call: ExplainCall
   proof: LoginProof | undefined
   report: Report

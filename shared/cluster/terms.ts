@@ -41,7 +41,7 @@ export const createTermItems = (
 interface Retirement {
   /** epoch milliseconds */
   now: number
-  /** this cluster */
+  /** the cluster that makes the term: this cluster */
   maker: Maker
   /** id of the new term */
   active: string

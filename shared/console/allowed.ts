@@ -13,7 +13,7 @@ export const READINESS_VALID_MS = 60_000
 
 interface PromotionInput {
   own: ObservedCluster
-  /** absent: the page knows no other cluster */
+  /** the other cluster; absent: the page knows none */
   peer?: ObservedCluster | undefined
   readiness: ShownReadiness | undefined
   hasOperationToken: boolean

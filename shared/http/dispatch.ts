@@ -110,7 +110,7 @@ interface State {
    */
   uninitialised?: true
   alive?: ValidToken
-  /** result of the row's `first`, once it has run */
+  /** result of the endpoint's `first`; absent until `first` has run */
   first?: { result: unknown }
   /** set for a login; its mount is added after the look-up */
   login?: LoginAttempt | undefined

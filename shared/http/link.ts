@@ -11,7 +11,7 @@ import type { HttpRequest } from './request.ts'
 /** A binary response for any front end. */
 type BinaryAnswer = Omit<FrontAnswer, 'isBase64Encoded'> & { isBase64Encoded: true }
 
-/** Maximum bytes of a link request. A hundred of the longest keys take a third of it. */
+/** Maximum bytes of a link request. A hundred of the longest keys take a third of this size. */
 const LARGEST_QUESTION = 2 ** 20
 const LARGEST_ANSWER = 5 * 2 ** 20
 

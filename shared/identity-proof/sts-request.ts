@@ -8,7 +8,7 @@ import { chooseStsEndpoint, type StsEndpointRules } from './sts-endpoint.ts'
 
 /** The settings that decide whether and where a caller's request is sent. */
 export interface StsRequestRules extends StsEndpointRules {
-  /** empty: not required */
+  /** required server ID; empty: none is required */
   serverId: string
   /** name of the server ID header in error texts, as clients of the mount know it */
   serverIdHeader: string

@@ -11,7 +11,7 @@ export type CeremonyPurpose = 'root' | 'operation' | 'rekey' | 'verification'
 /** An attempt to collect as many recovery shares as the threshold requires. */
 export interface CeremonyAttempt {
   purpose: CeremonyPurpose
-  /** identifies the attempt; every share must come with it */
+  /** identifies the attempt; every share must be sent with this nonce */
   nonce: string
   /** the key to which the token is encrypted; absent: the token is masked with the one-time password */
   pgp?: CeremonyPgpKey

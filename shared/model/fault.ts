@@ -6,7 +6,7 @@ export type FaultyPart = (typeof faultyParts)[number]
 export interface RecentFault {
   /** a description of the failure, without secrets */
   text: string
-  /** the first failure in a row, and the last recorded one */
+  /** epoch milliseconds of the first failure in a row, and of the last recorded failure */
   since: number
   at: number
   /** when the same environment succeeded again */

@@ -25,13 +25,13 @@ export interface Secondary {
   previousClusters?: readonly { cluster: string; publicKey: string }[]
   /** highest time of a signed call, by the caller's clock; a call that is not later is a replay */
   lastCallTime: number
-  /** its address for the link; empty: unknown yet */
+  /** address of the secondary for the link; empty: unknown yet */
   address: string
-  /** its address for clients */
+  /** address of the secondary for clients */
   apiAddress: string
   /** version of the product */
   version: string
-  /** its last heartbeat; absent: none yet */
+  /** last heartbeat of the secondary; absent: none yet */
   heartbeat?: StoredHeartbeat
 }
 
@@ -63,7 +63,7 @@ export interface StoredHeartbeat {
 export interface RevokedCluster {
   /** epoch milliseconds */
   at: number
-  /** epoch of this cluster in which it revoked the other one */
+  /** epoch of this cluster in which this cluster revoked the other cluster */
   epoch: string
 }
 
@@ -96,7 +96,7 @@ export interface PrimaryContact {
   seq: number
   frontier: number
   epoch: string
-  /** addresses of the primary, as it reported them */
+  /** addresses that the primary reported as its own */
   addresses: readonly string[]
   /** address of the primary for clients; absent or empty: not reported */
   apiAddress?: string

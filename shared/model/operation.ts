@@ -28,7 +28,7 @@ export interface OperationState {
   activation?: ActivationInput
   reindex?: ReindexInput
   promotion?: PromotionState
-  /** its position in the journal, for callers that wait: `<epoch>/<number>` */
+  /** position of the operation in the journal, for callers that wait: `<epoch>/<number>` */
   position?: string
   /** of a secondary that moves to another primary, or to none */
   primaryUpdate?: PrimaryUpdate
@@ -41,7 +41,7 @@ export interface WaitingExecution {
   until: number
   /** the task token with which it is answered, encrypted as the field `token` */
   token: EncryptedText
-  /** its input; the request's own parameters take precedence */
+  /** input of the operation; the request's own parameters take precedence */
   options: Readonly<Record<string, unknown>>
 }
 

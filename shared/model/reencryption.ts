@@ -24,7 +24,7 @@ export interface ReencryptionProgress {
   skipped: number
   /** fields of this pass that no term of this cluster decrypts, with some of their names */
   unreadable: { count: number; names: readonly string[] }
-  /** absent: it is running */
+  /** end of the re-encryption; absent: it is running */
   doneAt?: number
   /** position of this cluster's journal at the end; absent: it keeps no journal */
   position?: { epoch: string; seq: number }

@@ -77,7 +77,7 @@ export interface DivergingKey {
   sk: string
   /** number of times that the difference was found; a sync follows each time until the limit is reached */
   rounds: number
-  /** epoch milliseconds of the last one */
+  /** epoch milliseconds at which the difference was last found */
   at: number
 }
 
@@ -95,7 +95,7 @@ export interface PullerState {
   runId: string
   /** epoch milliseconds until which the run holds the lease */
   until: number
-  /** as status shows it */
+  /** state of the stream, named as in the status */
   state: 'idle' | 'stream-wals' | 'merkle-diff' | 'merkle-sync'
   /** keys seen by the sync that runs */
   synced?: number

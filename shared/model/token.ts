@@ -11,7 +11,7 @@ export interface LoginRecord {
   role: string
   roleId: string
   account: string
-  /** region of the instance, or of the inferred one */
+  /** region of the instance, or of the inferred instance */
   region?: string
   instanceId?: string
   /**

@@ -47,7 +47,7 @@ export interface TreeReindex {
   treeId: string
   operation: string
   startedAt: number
-  /** absent: it is running, or was given up */
+  /** end of the work; absent: the work is running, or was given up */
   finishedAt?: number
   stage: 'scanning' | 'building' | 'commit' | 'done' | 'failed'
   /** in stage `building`: pages processed, and all pages */

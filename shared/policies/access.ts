@@ -91,7 +91,7 @@ function governingList(rules: readonly PolicyRule[], path: string): PolicyRule |
   const bare = path.replace(/\/$/, '')
   const rulesOn = (one: string) => rulesAbout(rules, [{ ...spelling, path: one, emptyLast: true }], spelling)
   const [slashed, plain] = [rulesOn(`${bare}/`), rulesOn(bare)]
-  // after a deny that yields is removed, another deny may remain that does not
+  // after a deny that yields is removed, another deny may remain that does not yield
   const without = (some: readonly PolicyRule[], givesWay: (denial: PolicyRule) => boolean) =>
     strongest(some.filter(rule => !(isDeny(rule) && givesWay(rule))))
   const ofSlashed = without(slashed, denial => covers(plain, denial) && plain.some(isExact))

@@ -4,7 +4,7 @@ import { isObject } from '../values/json.ts'
 
 /** A parameter of a request. */
 export interface RequestParameter {
-  /** all names of the parameter: the sent one, current and old ones */
+  /** all names of the parameter: sent, current and old names */
   names: readonly string[]
   /** as sent */
   value: unknown

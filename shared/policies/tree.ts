@@ -15,7 +15,7 @@ interface Node {
   lengths?: Set<number>
 }
 
-/** Values by text, and by lower-case text once that is needed. */
+/** Values by text; an index by lower-case text is built when first needed. */
 interface Spelt<T> {
   exact: Map<string, T>
   caseless?: Map<string, T[]>

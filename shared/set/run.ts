@@ -51,7 +51,7 @@ export interface SetRunInput {
 
 /** State between two steps. A drill stores it between invocations of its function. */
 export interface SetRunState {
-  /** true once both clusters have answered */
+  /** true after both clusters have answered once */
   begun: boolean
   /** what it waits for, and since when in epoch milliseconds; without `what`: for any reason */
   waiting?: { what?: string; since: number }

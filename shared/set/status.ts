@@ -148,7 +148,7 @@ export type ClusterAnswer = ReturnType<typeof wordOf>
 
 /** A cluster with its last answer and, if it does not answer now, the reason. */
 export interface ObservedCluster {
-  /** name that the program uses for it */
+  /** name that the program uses for the cluster */
   name: string
   answer?: ClusterAnswer
   /** absent: it has just answered. `part`: it answered one of two requests. `oddly`: the answer was malformed. */

@@ -32,7 +32,7 @@ function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // it has ended meanwhile; an engine that cannot be ended is reported by the caller
+    // the engine has ended meanwhile; the caller reports an engine that cannot be ended
   }
 }
 

@@ -29,7 +29,7 @@ export function startExpirySweeper(
   const always = async (): Promise<void> => {
     while (!end.signal.aborted) {
       await pause(SWEEP_PERIOD_MS)
-      // a failed round is made up by the next one
+      // the next round deletes what a failed round left
       await sweep(worked => pause(PAUSES * worked)).catch(() => 0)
     }
   }

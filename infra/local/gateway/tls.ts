@@ -53,7 +53,7 @@ const here = derSequence(Buffer.of(0x87, 4, 127, 0, 0, 1), dnsName('localhost'))
 interface About {
   subject: string
   issuer: string
-  /** absent: not a server certificate */
+  /** subject alternative names; absent: not a server certificate */
   names?: Buffer
 }
 

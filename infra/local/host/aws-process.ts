@@ -59,7 +59,7 @@ export async function startImitatedAwsProcess({
   throw new Error(`the imitated AWS of ${directory} does not answer. End its process ${pid}, and start again`)
 }
 
-/** Uses a running imitated AWS. If it counts its users, this process becomes one. */
+/** Uses a running imitated AWS. If that process counts its users, this process becomes a user. */
 export async function connectToImitatedAws({
   url,
   control_token: token,

@@ -8,7 +8,7 @@ import type { CountMetric } from '../template/counts.ts'
 /** Ports of the clients' front and, if separate, of the other clusters' front. */
 export interface FrontPorts {
   clients: number
-  /** absent: the clients' front takes calls of other clusters */
+  /** port for other clusters; absent: the clients' front takes their calls */
   link?: number
 }
 

@@ -63,7 +63,7 @@ export interface LocalHostOptions {
   /** port of the metadata service of the instance `WORKLOAD_INSTANCE`; 0: any */
   metadataPort?: number
   legacySignatures?: boolean
-  /** as the setting `front`; default: the HTTP API */
+  /** front end, named as in the setting `front`; default: the HTTP API */
   front?: LocalFront
   /** folder with CA certificates, as the setting `caBundles` */
   caBundles?: string

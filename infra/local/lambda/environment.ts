@@ -19,7 +19,7 @@ export class InvocationFault extends Error {
 export interface LambdaProcess {
   /** running requests */
   readonly busy: number
-  /** true: takes no new requests, and ends with the last running one */
+  /** true: the process takes no new requests, and ends with its last request */
   readonly retired: boolean
   /** @throws InvocationFault */
   invoke(event: unknown): Promise<unknown>

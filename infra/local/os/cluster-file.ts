@@ -51,7 +51,7 @@ interface Named {
   memory: boolean
 }
 
-/** Creates the directory of a cluster if it is missing; without stored state, a temporary one. */
+/** Creates the directory of a cluster if it is missing; a temporary directory if state is not stored. */
 export function makeClusterDirectory({ memory, cluster }: Named): { directory: string; isNew: boolean } {
   if (memory) {
     const directory = makeTemporaryDirectory()

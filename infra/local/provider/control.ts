@@ -173,7 +173,7 @@ export const createRemoteControl = (url: string, token: string): ProviderControl
 function bind(call: (name: CommandName, input: unknown) => Promise<unknown>): ProviderControl {
   const names = Object.keys(commands) as CommandName[]
   const methods = names.map(name => [name, (input: unknown) => call(name, input)])
-  // The table gives each method its types; a loop over names cannot carry them.
+  // The table gives each method its types; a loop over names would lose the types.
   return Object.fromEntries(methods) as ProviderControl
 }
 
@@ -220,5 +220,5 @@ function existing<Found>(found: Found | undefined | false, name: string): Found 
 
 const keyPair = ({ accessKeyId, secretAccessKey }: IamAccessKey) => ({ accessKeyId, secretAccessKey })
 
-/** Returns the result of commands without one. */
+/** Returns null, as the result of commands that return nothing. */
 const done = (_effect: unknown): null => null

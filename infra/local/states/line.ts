@@ -110,7 +110,7 @@ const shapingOf = (state: MachineState): Shaping =>
   state.Type === 'Task' || state.Type === 'Succeed' ? state : {}
 
 interface Performed {
-  /** absent: the input is passed on */
+  /** result of the state; absent: the state passes its input on */
   result?: unknown
   /** next state; undefined: the execution ends */
   next: string | undefined

@@ -68,7 +68,7 @@ export function startStateMachines(options: StateMachinesOptions): StateMachines
     const controller = new AbortController()
     const halt = (why: Halt) => controller.abort(new Error(why, { cause: why }))
     const ended = runToEnd(dependencies, execution, controller.signal, halt)
-      // its end could not be stored, so it counts as running, and the next start resumes it
+      // the end of the execution could not be stored, so the next start resumes the execution
       .catch(() => undefined)
       .finally(() => running.delete(arn))
     running.set(arn, { halt, ended })

@@ -5,7 +5,7 @@ export interface StoredExecution {
   arn: string
   machine: string
   name: string
-  /** its definition at its start, JSON */
+  /** definition of the state machine when the execution started, JSON */
   definition: string
   /** JSON */
   input: string
@@ -20,7 +20,7 @@ export interface StoredExecution {
 
 /** The progress of an execution. It is stored whenever a state is entered, and a restarted host resumes there. */
 export interface ExecutionPlace {
-  /** name of the state; after the end, the last one */
+  /** name of the current state; after the end, of the last state */
   state: string
   input: unknown
   variables: Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ interface Rule {
 
 /** The API in front of the functions. */
 export type FrontModel = {
-  /** its id in metrics */
+  /** id of the front in metrics */
   id: string
 } & (
   | { kind: 'httpApi'; routes: ApiRoute[] }

@@ -14,10 +14,10 @@ export interface HeldKeyring {
   id: string
   active: TermKeys
   terms: readonly TermKeys[]
-  /** terms whose batch tokens may count: all except read-only ones */
+  /** terms whose batch tokens are accepted: all terms except read-only terms */
   tokenTerms: readonly TermKeys[]
   hmacKey: KeyObject
-  /** Ed25519: signs batch tokens of the active term; absent: this cluster has no signer for it */
+  /** Ed25519: signs batch tokens of the active term; absent: this cluster cannot sign for that term */
   signer?: KeyObject
   edition: number
   /** epoch milliseconds */
@@ -111,7 +111,7 @@ export function createKeyringHolder(sources: Sources): KeyringHolder {
     try {
       const held = await wanted
       if (reading === wanted) known = held
-      // The keyring was already being read when the record named a later one.
+      // The keyring was already being read when the record named a later keyring.
       return lastRecord && held.readAt < lastRecord.at && isBehind(held) ? refreshAfter(held) : held
     } catch (error) {
       if (reading === wanted) forget()

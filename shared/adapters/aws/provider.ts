@@ -64,7 +64,7 @@ export function createAwsProvider(dependencies: AwsProviderDependencies): AwsPro
     const insisted = () =>
       attempt('credentials').catch((error: unknown) => {
         if (target.client.previous && isUnknownAccessKey(error)) return attempt('previous')
-        // A role that was deleted and created again does not know the sessions of the old one.
+        // A role that was deleted and created again rejects sessions of the deleted role.
         if (!target.assume || !isInvalidAwsSession(error)) throw error
         clients.delete(nameOfClient(service, target, 'credentials'))
         return attempt('credentials')

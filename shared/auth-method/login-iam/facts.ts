@@ -15,7 +15,7 @@ export interface IamFacts extends CommonLoginFacts {
 export interface CompleteIamFacts extends IamFacts {
   /** ARN of the caller's user or role including its path; set only if the role binds a wildcard */
   fullArn: string | undefined
-  /** set if the role infers an instance and the session is named after one */
+  /** set if the role infers an instance and the session is named after an instance */
   inferred: InferredInstance | undefined
 }
 

@@ -21,7 +21,7 @@ export interface AdmittedLinkCall {
   /** `readAt`, `now`: epoch milliseconds at which the record was read, and the present time by this cluster's clock */
   readAt: number
   now: number
-  /** this cluster's keys */
+  /** link keys of this cluster */
   pair: LinkKeyPairs
   envelope: Envelope
   body: Uint8Array

@@ -13,7 +13,7 @@ interface DescribedItem<K extends Kind> {
   owner: string
   /** `mount` is the description of the item's mount */
   mount: string
-  /** its sort key */
+  /** sort key of the item */
   name: string
   data?: Partial<StoredDataByKind[K]> | undefined
 }

@@ -13,7 +13,7 @@ import type { HiddenTermNotes, ShownTerm } from './shown-terms.ts'
 
 /** The facts that status shows. Positions in the status count the commits of the set. */
 export interface StatusFacts {
-  /** absent: not initialised */
+  /** the cluster record; absent: not initialised */
   record?: ClusterRecord | undefined
   journal?: JournalFacts | undefined
   /** `secondaries` of a primary that are not revoked, in the order in which their tokens were made */

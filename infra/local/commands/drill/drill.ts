@@ -115,7 +115,7 @@ const WRITES_BEFORE_SWITCH_MS = 1000
 /** What operators do in a role change. */
 export interface RoleChangeSteps {
   promote(): Promise<unknown>
-  /** makes the former primary follow the new one */
+  /** makes the former primary follow the new primary */
   rejoin(): Promise<unknown>
 }
 

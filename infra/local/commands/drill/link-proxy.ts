@@ -6,7 +6,7 @@ import { listenOnLoopback } from '../../os/loopback.ts'
 
 /** A proxy before a cluster that ends TLS, as load balancers do, and can cut the link. */
 export interface LinkProxy {
-  /** address at which the other cluster reaches this one */
+  /** address at which the other cluster reaches this cluster */
   url: string
   /** ends all connections, and refuses others until `heal` */
   cut(): void

@@ -91,7 +91,7 @@ async function bothEnded(
     )
   })
   await Promise.all(ends)
-  // a cluster that is ended on purpose is awaited elsewhere
+  // the caller awaits the end of a cluster that it ends itself
   if (over.aborted) return new Promise(() => undefined)
   throw new Error('both clusters have ended')
 }

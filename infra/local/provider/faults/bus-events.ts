@@ -11,6 +11,6 @@ export interface KeptBusEvent {
   detail: unknown
 }
 
-/** Adds an event to the kept ones. */
+/** Adds an event to the stored events, and keeps the newest 1000. */
 export const keepBusEvent = (events: KeptBusEvent[], event: KeptBusEvent): void =>
   keepNewestElements(events, 1000, [event])

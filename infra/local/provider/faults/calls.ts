@@ -17,7 +17,7 @@ export interface ProviderCallRecord {
   status: number
   /** Names lower-cased; repeated ones joined with a comma. */
   headers: Record<string, string>
-  /** As sent, still encoded. */
+  /** Query string as sent, still encoded. */
   query: string
   body: string
 }

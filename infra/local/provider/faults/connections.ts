@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 /** Connections that look open to the client but are dead, as after a long suspension of its process. */
 export interface OpenConnections {
-  /** Resets all connections that have served until now as soon as something comes over them. */
+  /** Resets each present connection when the next data arrives on it. */
   drop(): void
   lives(connection: Socket): boolean
 }

@@ -12,7 +12,7 @@ export interface ProviderFault {
   account?: string | undefined
   /** Number of calls that the fault still affects. */
   times: number
-  /** Number of matching calls that pass before the fault affects one. */
+  /** Number of matching calls that pass before the fault affects a call. */
   skip: number
   /** `after`: the action takes effect and only its answer is lost. */
   when: 'before' | 'after'

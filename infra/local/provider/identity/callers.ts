@@ -15,7 +15,7 @@ export interface AwsCaller {
   userId: string
   /** The ARN that permissions are attached to; for a session, that of its role. */
   permissionArn: string
-  /** Absent for sessions. */
+  /** The user that owns the key; absent for sessions of a role. */
   user?: IamUser | undefined
 }
 

@@ -3,7 +3,7 @@ import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { IamInstanceProfile, IamRole } from '../state/state.ts'
 import { findNamedEntity, putNamedEntity } from './named.ts'
 
-/** Creates a role, or replaces everything except the unique id of an existing one. */
+/** Creates a role, or replaces an existing one except its unique id. */
 export const putIamRole = (
   aws: ImitatedAws,
   given: Pick<IamRole, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId'>,
@@ -23,7 +23,7 @@ export function deleteIamRole(aws: ImitatedAws, account: string, name: string): 
   aws.changed()
 }
 
-/** Creates an instance profile, or replaces everything except the unique id of an existing one. */
+/** Creates an instance profile, or replaces an existing one except its unique id. */
 export const putInstanceProfile = (
   aws: ImitatedAws,
   given: Pick<IamInstanceProfile, 'account' | 'name' | 'path' | 'partition' | 'roles'>,

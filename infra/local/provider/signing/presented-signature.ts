@@ -9,7 +9,7 @@ export interface PresentedSignature {
   accessKeyId: string
   /** Credential scope: `YYYYMMDD`, region, service. */
   scope: { date: string; region: string; service: string }
-  /** As listed by the signer, in that order. */
+  /** Names of the signed headers, in the signer's order. */
   signedHeaders: string[]
   /** Lower-case hexadecimal, if the sender is honest. */
   signature: string

@@ -7,7 +7,7 @@ export interface IamUser {
   partition: string
   /** Begins and ends with a slash. */
   path: string
-  /** Empty for the root user. */
+  /** Name of the user; empty for the root user. */
   name: string
   /** `AIDA…`; the account number for the root user. */
   userId: string

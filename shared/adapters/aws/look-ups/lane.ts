@@ -34,7 +34,7 @@ interface Due<Q> {
   calls: readonly LookUpCall<Q>[]
   /** the remaining lane */
   lane: LookUpLane<Q>
-  /** when to check again, if nothing may be sent before */
+  /** time of the next check on the clock of `now`, if nothing may be sent before */
   again?: number
 }
 

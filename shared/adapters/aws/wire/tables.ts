@@ -134,7 +134,7 @@ const inputs: { readonly [O in DynamoDbOperation]: (input: Inputs[O]) => Params 
   PutItem: params,
   Query: params,
   Scan: params,
-  // Without a token, callers must find out by themselves whether a transaction took effect before.
+  // Without a token, callers must find out by themselves whether an earlier attempt of a transaction took effect.
   TransactWriteItems: ({ TransactItems = [], ...rest }) => ({
     TransactItems: TransactItems.map(element =>
       mapByTable(element as Params, part => params(part as object)),
