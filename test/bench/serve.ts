@@ -62,10 +62,10 @@ async function journaled(host: LocalHost): Promise<void> {
 
 async function start({ directory, provider, instances, options }: ServeOrder) {
   process.chdir(directory)
-  const { startHost } = (await import(`${directory}infra/local/host/host.ts`)) as {
-    startHost(options: LocalHostOptions): Promise<LocalHost>
-  }
-  const host = await startHost({
+  type Start = (options: LocalHostOptions) => Promise<LocalHost>
+  // older checkouts export `startHost`
+  const module = (await import(`${directory}infra/local/host/host.ts`)) as Record<string, Start>
+  const host = await (module['startLocalHost'] ?? module['startHost'])?.({
     cluster: 'bench',
     port: 0,
     memory: true,
@@ -73,6 +73,7 @@ async function start({ directory, provider, instances, options }: ServeOrder) {
     capacity: { environments: availableParallelism() },
     ...options,
   })
+  if (!host) throw new Error(`${directory} exports no function that starts a host`)
   const { ec2, iam } = await makeWorld(host, instances)
   return { host, served: { url: `${host.base_url}/auth/cloud/login`, bodies: { ec2, iam } } satisfies Served }
 }

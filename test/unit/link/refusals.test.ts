@@ -6,282 +6,282 @@ import type { LinkRefused, RefusalCode } from '../../../shared/link/source.ts'
 // is sent.
 
 const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: RefusalCode, text: string]>> = {
-  bodyUnreadable: [
+  callBodyUnreadableError: [
     link.callBodyUnreadableError('Heartbeat', 'a number is too large'),
     'invalid_argument',
     'the body of Heartbeat cannot be read: a number is too large; check that the caller is a cluster of this product, and upgrade it',
   ],
-  internalError: [
+  internalLinkError: [
     link.internalLinkError(),
     'unavailable',
     'internal error; see the logs of the cluster that was asked',
   ],
-  busyError: [
+  linkBusyError: [
     link.linkBusyError(new Error('the tree is being built; repeat this')),
     'unavailable',
     'the tree is being built; repeat this',
   ],
-  replayedCall: [
+  replayedCallError: [
     link.replayedCallError(),
     'unavailable',
     'this cluster has seen a call of this time or a later one: this one is a replay; make a new call',
   ],
-  callerOfEarlierEpoch: [
+  callerOfEarlierEpochError: [
     link.callerOfEarlierEpochError('west'),
     'permission_denied',
     'west was admitted before this cluster became primary again; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
-  callerRevoked: [
+  callerRevokedError: [
     link.callerRevokedError('west'),
     'permission_denied',
     'west was revoked; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
-  callerUnknown: [
+  unknownCallerError: [
     link.unknownCallerError(),
     'unauthenticated',
     'the call is not signed by the key of a secondary that was admitted here; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
-  callerUnnamed: [
+  callerUnnamedError: [
     link.callerUnnamedError(),
     'invalid_argument',
     'the call does not name a cluster with its keys; check that the caller is a cluster of this product, and upgrade it',
   ],
-  concurrentCalls: [
+  concurrentCallsError: [
     link.concurrentCallsError(),
     'unavailable',
     'two calls of this cluster are under way at once; repeat it',
   ],
-  claimantRevoked: [
+  claimantRevokedError: [
     link.claimantRevokedError('a cluster'),
     'permission_denied',
     'a cluster was revoked here; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
-  takeOverGivenUp: [
+  takeOverGivenUpError: [
     link.takeOverGivenUpError('000002.aaaaaaaaaaaa', 'a cluster'),
     'failed_precondition',
     'a cluster has followed this cluster since it claimed epoch 000002.aaaaaaaaaaaa, and so has given it up; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
-  claimantUnknown: [
+  unknownClaimantError: [
     link.unknownClaimantError('a cluster'),
     'permission_denied',
     'no chain of statements leads from a cluster that is known here to the key of a cluster; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
-  clocksApart: [
+  clockSkewError: [
     link.clockSkewError(371_000, 300_000, 1_700_000_000_000),
     'failed_precondition',
     "the caller's clock is 371 s ahead of this cluster's, which shows 2023-11-14T22:13:20Z: at most 300 s are allowed; set the clocks right",
   ],
-  otherEpoch: [
+  otherEpochError: [
     link.otherEpochError('000002.a', '000001.b'),
     'failed_precondition',
     'this cluster writes 000002.a, not 000001.b; repeat this after the next heartbeat of the secondary',
   ],
-  epochOfOtherCluster: [
+  epochOfOtherClusterError: [
     link.epochOfOtherClusterError('000001.b', 'a cluster'),
     'invalid_argument',
     '000001.b is not an epoch of a cluster; check that the caller is a cluster of this product, and upgrade it',
   ],
-  fencedLater: [
+  staleFenceError: [
     link.staleFenceError('000002.a', '000001.b'),
     'failed_precondition',
     'this cluster writes 000002.a, which is later than 000001.b; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
-  selfFence: [
+  selfFenceError: [
     link.selfFenceError(),
     'failed_precondition',
     'a cluster does not fence itself; nothing needs to be done: the address is the caller’s own',
   ],
-  followsNoPrimary: [
+  followsNoPrimaryError: [
     link.followsNoPrimaryError(),
     'failed_precondition',
     'this cluster follows no primary; have it follow one by POST sys/replication/dr/secondary/update-primary',
   ],
-  formatTooNew: [
+  primaryTooNewError: [
     link.primaryTooNewError(7),
     'failed_precondition',
     'the primary speaks format 7, this version 1 at most; upgrade the secondaries first',
   ],
-  formatTooOld: [
+  secondaryTooOldError: [
     link.secondaryTooOldError(0),
     'failed_precondition',
     'this cluster speaks format 1, the secondary 0 at most; upgrade the secondary first; it keeps its data',
   ],
-  handedOver: [
+  handedOverError: [
     link.handedOverError('a cluster'),
     'failed_precondition',
     'this cluster has handed its role over to a cluster; another cluster can be promoted by force only',
   ],
-  handoverInProgress: [
+  handoverInProgressError: [
     link.handoverInProgressError(),
     'unavailable',
     'this cluster is handing over to another one; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  notInSet: [
+  notInSetError: [
     link.notInSetError(),
     'failed_precondition',
     'this cluster is in no DR set; check that the address is that of the primary',
   ],
-  journalIncomplete: [
+  journalIncompleteError: [
     link.journalIncompleteError(33),
     'unavailable',
     'the journal is 33 % built; repeat this with the same token when it is complete',
   ],
-  laterEpochSeen: [
+  laterEpochSeenError: [
     link.laterEpochSeenError('000002.a', '000001.b'),
     'failed_precondition',
     'the caller has seen epoch 000002.a, this cluster writes 000001.b: another primary came after it; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  lineageChanged: [
+  lineageChangedError: [
     link.lineageChangedError(),
     'failed_precondition',
     'the lineage of the journal has changed since the last heartbeat; start again with the lineage that the next heartbeat brings',
   ],
-  lineageChanging: [
+  lineageChangingError: [
     link.lineageChangingError(),
     'unavailable',
     'the lineage of the journal changed while it was being read; repeat it',
   ],
-  lineageRevoked: [
+  lineageRevokedError: [
     link.lineageRevokedError('000001.b'),
     'permission_denied',
     'epoch 000001.b belongs to a cluster that was revoked here; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
-  noOwnJournal: [
+  noPrimaryJournalError: [
     link.noPrimaryJournalError(),
     'failed_precondition',
     'this cluster is not a primary: it writes no journal of its own; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  noSuchPage: [
+  unknownTreePageError: [
     link.unknownTreePageError(),
     'invalid_argument',
     'no such page of the tree; name one such as r#0a, or a bucket such as r#0a/00',
   ],
-  notACall: [
+  notALinkCallError: [
     link.notALinkCallError(),
     'invalid_argument',
     'this is not a call of the link; check that the caller is a cluster of this product, and upgrade it',
   ],
-  notAToken: [
+  notAnActivationTokenError: [
     link.notAnActivationTokenError(),
     'invalid_argument',
     'this is not an activation token; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  notInitialised: [
+  clusterUninitialisedError: [
     link.clusterUninitialisedError(),
     'failed_precondition',
     'this cluster is not initialised; check that the address is that of the primary',
   ],
-  notThePrimary: [
+  notThePrimaryError: [
     link.notThePrimaryError('secondary'),
     'failed_precondition',
     'this cluster is not a primary: its mode is secondary; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  noticeUnsigned: [
+  noticeUnsignedError: [
     link.noticeUnsignedError(),
     'unauthenticated',
     'the notice is not signed by the key of the primary that this cluster follows; if the caller is the primary, have this cluster follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  otherSet: [
+  otherSetError: [
     link.otherSetError(),
     'failed_precondition',
     'this cluster belongs to another DR set; check that the address is that of the primary',
   ],
-  notAnAddress: [
+  callerAddressError: [
     link.callerAddressError(),
     'invalid_argument',
     'the cluster that hands in the token gives an address at which no cluster can be reached; give that cluster an https address of scheme, host and port, and none of its own machine or network',
   ],
-  notSealed: [
+  tokenUnsealedError: [
     link.tokenUnsealedError(),
     'invalid_argument',
     'the token is handed in unsealed: others may have read it; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  sealedToAnother: [
+  sealedToOtherKeyError: [
     link.sealedToOtherKeyError(),
     'unauthenticated',
     'the request is not sealed to the key of this cluster, for this set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  proofMismatch: [
+  activationProofError: [
     link.activationProofError(),
     'unauthenticated',
     'the proof of token, cluster and keys is not signed by the key that the call names; find out what changes calls on their way here',
   ],
-  clusterAdmitted: [
+  clusterAdmittedError: [
     link.clusterAdmittedError('c1', 'west'),
     'permission_denied',
     'c1 is admitted here as west, with other keys; if west has lost its keys, revoke west by POST sys/replication/dr/primary/revoke-secondary {"id": "west"}, then make another activation token',
   ],
-  selfSecondary: [
+  selfSecondaryError: [
     link.selfSecondaryError(),
     'failed_precondition',
     'a cluster cannot be its own secondary; give the token to another cluster',
   ],
-  noLongerPrimary: [
+  noLongerPrimaryError: [
     link.noLongerPrimaryError(),
     'failed_precondition',
     'this cluster is no longer the primary; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  copyNotServed: [
+  restoredCopyError: [
     link.restoredCopyError(),
     'failed_precondition',
     "this is a restored copy of a cluster: its journal is not the set's; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary",
   ],
-  signatureMismatch: [
+  callSignatureError: [
     link.callSignatureError(),
     'unauthenticated',
     'the call is not signed by the key that it names; find out what changes calls on their way here',
   ],
-  termNotYetAdded: [
+  termNotYetAddedError: [
     link.termNotYetAddedError(2),
     'unavailable',
     'the keyring has no term 2 yet; repeat it in a moment',
   ],
-  epochTooHigh: [
+  epochTooHighError: [
     link.epochTooHighError('999999.a', '000001.b'),
     'invalid_argument',
     '999999.a is more than 1000 epochs above 000001.b: take-overs cannot have led there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   ],
-  tokenBeforeRevocation: [
+  tokenBeforeRevocationError: [
     link.tokenBeforeRevocationError(),
     'permission_denied',
     'the token was made before this cluster was revoked; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenExpired: [
+  tokenExpiredError: [
     link.tokenExpiredError(1_700_000_000_000),
     'permission_denied',
     'the token expired at 2023-11-14T22:13:20Z; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenForOtherKeys: [
+  tokenForOtherKeysError: [
     link.tokenForOtherKeysError(),
     'permission_denied',
     'the token was made for other keys than those of this secondary; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenInUse: [
+  tokenInUseError: [
     link.tokenInUseError(),
     'unavailable',
     'the token was being used or revoked at this very moment; repeat it',
   ],
-  tokenOfOtherCluster: [
+  tokenOfOtherClusterError: [
     link.tokenOfOtherClusterError(),
     'unauthenticated',
     'the token was not made by this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenOfForeignSet: [
+  tokenOfOtherSetError: [
     link.tokenOfOtherSetError(),
     'failed_precondition',
     'the token is of another DR set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenOfEarlierEpoch: [
+  tokenOfEarlierEpochError: [
     link.tokenOfEarlierEpochError(),
     'permission_denied',
     'the token was made before this cluster became primary again; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenRevoked: [
+  tokenRevokedError: [
     link.tokenRevokedError(),
     'permission_denied',
     'the token was revoked; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenUsed: [
+  tokenUsedError: [
     link.tokenUsedError(),
     'permission_denied',
     'the token has been used; make one on the primary by POST sys/replication/dr/primary/secondary-token',

@@ -30,7 +30,7 @@ const rules = [
     .filter(name => name.endsWith('.ts'))
     .flatMap(name => [
       ...readFileSync(`${checkoutRoot}shared/${folder}/${name}`, 'utf8').matchAll(
-        /(?:refusal\(|why: )\s*['`]([a-z-]+)/g,
+        /(?:createRefusal\(|why: )\s*['`]([a-z-]+)/g,
       ),
     ])
     .map(([, why = '']) => why),

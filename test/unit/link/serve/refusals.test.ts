@@ -122,125 +122,125 @@ const CLAIM = formatEpoch(9, CLAIMANT)
 
 /** How each row is reached, and its text. */
 const reached: Record<string, () => Promise<LinkRefused>> = {
-  bodyUnreadable: async () => {
+  callBodyUnreadableError: async () => {
     const one = await admitted()
     await raw('Heartbeat', Buffer.from('0a', 'hex'), { signing: one.pair.signing })
     return link.callBodyUnreadableError('Heartbeat', 'premature EOF')
   },
-  internalError: async () => {
+  internalLinkError: async () => {
     fails(new Error('secret details'))
     await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
     return link.internalLinkError()
   },
-  busyError: async () => {
+  linkBusyError: async () => {
     const busy = createApiError('busy', 'the table is busy', 'repeat this')
     fails(busy)
     await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
     return link.linkBusyError(busy)
   },
-  replayedCall: async () => {
+  replayedCallError: async () => {
     const one = await admitted()
     await one.heartbeat()
     await heartbeatWith(one, {})
     return link.replayedCallError()
   },
-  callerOfEarlierEpoch: async () => {
+  callerOfEarlierEpochError: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, epoch: formatEpoch(3, w.record.id) })
     await told(one.heartbeat())
     return link.callerOfEarlierEpochError('west')
   },
-  callerRevoked: async () => {
+  callerRevokedError: async () => {
     const one = await admitted()
     await w.revoke('west')
     await told(one.heartbeat())
     return link.callerRevokedError('west')
   },
-  callerUnknown: async () => {
+  unknownCallerError: async () => {
     await told(newcomer('nobody').heartbeat())
     return link.unknownCallerError()
   },
-  callerUnnamed: async () => {
+  callerUnnamedError: async () => {
     await activateWith({ cluster: 'west' })
     return link.callerUnnamedError()
   },
-  concurrentCalls: async () => {
+  concurrentCallsError: async () => {
     const one = await admitted()
     conflicts()
     await told(one.heartbeat())
     return link.concurrentCallsError()
   },
-  claimantRevoked: async () => {
+  claimantRevokedError: async () => {
     const one = await admitted()
     await w.revoke('west')
     await fenceBy(one.cluster, formatEpoch(9, one.cluster))
     return link.claimantRevokedError(one.cluster)
   },
-  takeOverGivenUp: async () => {
+  takeOverGivenUpError: async () => {
     const one = await admitted()
     await heartbeatWith(one, { maxEpoch: 9 })
     const epoch = formatEpoch(9, one.cluster)
     await fenceBy(one.cluster, epoch)
     return link.takeOverGivenUpError(epoch, one.cluster)
   },
-  claimantUnknown: async () => {
+  unknownClaimantError: async () => {
     await fenceBy(CLAIMANT, CLAIM)
     return link.unknownClaimantError(CLAIMANT)
   },
-  clocksApart: async () => {
+  clockSkewError: async () => {
     await told(newcomer('west', 300_001).activate(await w.token('west')))
     return link.clockSkewError(300_001, 300_000, START)
   },
-  otherEpoch: async () => {
+  otherEpochError: async () => {
     await told((await admitted()).source.handover({ epoch: '000007.aaaaaaaaaaaa' }))
     return link.otherEpochError(w.epoch, '000007.aaaaaaaaaaaa')
   },
-  epochOfOtherCluster: async () => {
+  epochOfOtherClusterError: async () => {
     const epoch = formatEpoch(9, randomUUID())
     await fenceBy(CLAIMANT, epoch)
     return link.epochOfOtherClusterError(epoch, CLAIMANT)
   },
-  fencedLater: async () => {
+  staleFenceError: async () => {
     const own = formatEpoch(9, `${CLAIMANT.slice(0, -12)}ffffffffffff`)
     w.memory.set({ epoch: own, ownEpoch: own })
     await fenceBy(CLAIMANT, CLAIM)
     return link.staleFenceError(own, CLAIM)
   },
-  selfFence: async () => {
+  selfFenceError: async () => {
     await fenceBy(w.record.id, formatEpoch(9, w.record.id))
     return link.selfFenceError()
   },
-  followsNoPrimary: async () => {
+  followsNoPrimaryError: async () => {
     await notice()
     return link.followsNoPrimaryError()
   },
-  formatTooOld: async () => {
+  secondaryTooOldError: async () => {
     await heartbeatWith(await admitted(), { format: LINK_FORMAT - 1 })
     return link.secondaryTooOldError(LINK_FORMAT - 1)
   },
-  handedOver: async () => {
+  handedOverError: async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await one.source.handover({ epoch: w.epoch })
     await told(other.source.handover({ epoch: w.epoch }))
     return link.handedOverError(one.cluster)
   },
-  handoverInProgress: async () => {
+  handoverInProgressError: async () => {
     w.memory.set({ mode: 'closed' })
     await activateWith({})
     return link.handoverInProgressError()
   },
-  notInSet: async () => {
+  notInSetError: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, mode: 'disabled' })
     await told(one.heartbeat())
     return link.notInSetError()
   },
-  journalIncomplete: async () => {
+  journalIncompleteError: async () => {
     await w.write(key('cluster'), { ...w.record, treeComplete: false })
     await activateWith({})
     return link.journalIncompleteError(0)
   },
-  laterEpochSeen: async () => {
+  laterEpochSeenError: async () => {
     const one = await admitted()
     await raw('Keyring', linkMethods.Keyring.forms.question.write({ term: 1 }), {
       signing: one.pair.signing,
@@ -248,13 +248,13 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     })
     return link.laterEpochSeenError(CLAIM, w.epoch)
   },
-  lineageChanged: async () => {
+  lineageChangedError: async () => {
     const one = await admitted()
     w.memory.set({ lineage: [[w.epoch, 2]] })
     await told(one.source.tree({ level: 'root' }))
     return link.lineageChangedError()
   },
-  lineageChanging: async () => {
+  lineageChangingError: async () => {
     const one = await admitted()
     w.memory.set({ last: 1 })
     w.memory.journal.entries = async () => {
@@ -264,7 +264,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }))
     return link.lineageChangingError()
   },
-  lineageRevoked: async () => {
+  lineageRevokedError: async () => {
     const revoked = await admitted('north')
     const outlaw = formatEpoch(4, revoked.cluster)
     await w.revoke('north')
@@ -276,49 +276,49 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     })
     return link.lineageRevokedError(outlaw)
   },
-  noOwnJournal: async () => {
+  noPrimaryJournalError: async () => {
     w.memory.set({ mode: 'applying', ownEpoch: '' })
     await activateWith({})
     return link.noPrimaryJournalError()
   },
-  noSuchPage: async () => {
+  unknownTreePageError: async () => {
     await told((await admitted()).source.tree({ level: 'page', page: 'x#0a' }))
     return link.unknownTreePageError()
   },
-  notACall: async () => {
+  notALinkCallError: async () => {
     await serve('Heartbeat', create(CallSchema))
     return link.notALinkCallError()
   },
-  notAToken: async () => {
+  notAnActivationTokenError: async () => {
     await activateWith({ token: 'x.y.z' })
     return link.notAnActivationTokenError()
   },
-  notAnAddress: async () => {
+  callerAddressError: async () => {
     await activateWith({ address: 'https://169.254.169.254' })
     return link.callerAddressError()
   },
-  notInitialised: async () => {
+  clusterUninitialisedError: async () => {
     w.stored.clear()
     await told(newcomer().heartbeat())
     return link.clusterUninitialisedError()
   },
-  notThePrimary: async () => {
+  notThePrimaryError: async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
     await told(one.heartbeat())
     return link.notThePrimaryError('primary')
   },
-  noticeUnsigned: async () => {
+  noticeUnsignedError: async () => {
     await follows(w.keys.signing.toString('base64'))
     await notice()
     return link.noticeUnsignedError()
   },
-  otherSet: async () => {
+  otherSetError: async () => {
     await follows(w.keys.signing.toString('base64'))
     await notice(w.pair.signing, 'another set')
     return link.otherSetError()
   },
-  notSealed: async () => {
+  tokenUnsealedError: async () => {
     const { pair: own, keys, request } = newcomer()
     const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0), format: LINK_FORMAT }
     const named = { signingKey: keys.signing, exchangeKey: keys.exchange, token: await w.token('west') }
@@ -326,52 +326,52 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await raw('Activate', body, { signing: own.signing })
     return link.tokenUnsealedError()
   },
-  sealedToAnother: async () => {
+  sealedToOtherKeyError: async () => {
     await told(newcomer().activate(await (await primaryWorld()).token('west')))
     return link.sealedToOtherKeyError()
   },
-  proofMismatch: async () => {
+  activationProofError: async () => {
     await activateWith({}, undefined, pair().signing)
     return link.activationProofError()
   },
-  clusterAdmitted: async () => {
+  clusterAdmittedError: async () => {
     const one = await admitted()
     const north = newcomer('north')
     const token = await w.token('north')
     await told(north.source.activate({ ...north.request, cluster: one.cluster, token }))
     return link.clusterAdmittedError(one.cluster, 'west')
   },
-  selfSecondary: async () => {
+  selfSecondaryError: async () => {
     await activateWith({ cluster: w.record.id })
     return link.selfSecondaryError()
   },
-  noLongerPrimary: async () => {
+  noLongerPrimaryError: async () => {
     const one = await admitted()
     closedMeanwhile()
     await told(one.source.handover({ epoch: w.epoch }))
     return link.noLongerPrimaryError()
   },
-  copyNotServed: async () => {
+  restoredCopyError: async () => {
     const one = await admitted()
     w.ports.deployment = { ...w.ports.deployment, home: 'here' }
     await w.write(key('cluster'), { ...w.record, homeTable: 'there' })
     await told(one.heartbeat())
     return link.restoredCopyError()
   },
-  signatureMismatch: async () => {
+  callSignatureError: async () => {
     await activateWith({}, pair().signing)
     return link.callSignatureError()
   },
-  termNotYetAdded: async () => {
+  termNotYetAddedError: async () => {
     await told((await admitted()).source.keyring({ term: 2 }))
     return link.termNotYetAddedError(2)
   },
-  epochTooHigh: async () => {
+  epochTooHighError: async () => {
     const far = formatEpoch(1002, CLAIMANT)
     await fenceBy(CLAIMANT, far)
     return link.epochTooHighError(far, w.epoch)
   },
-  tokenBeforeRevocation: async () => {
+  tokenBeforeRevocationError: async () => {
     const one = await admitted()
     const token = await w.token('north')
     w.clock.ms += 1000
@@ -381,25 +381,25 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(north.source.activate({ ...north.request, cluster: one.cluster, token }))
     return link.tokenBeforeRevocationError()
   },
-  tokenExpired: async () => {
+  tokenExpiredError: async () => {
     const token = await w.token('west')
     w.clock.ms += 1_800_000
     await told(newcomer().activate(token))
     return link.tokenExpiredError(START + 1_800_000)
   },
-  tokenForOtherKeys: async () => {
+  tokenForOtherKeysError: async () => {
     const one = newcomer()
     const sealed = await w.token('west', { publicKey: formatLinkPublicKeys(one.keys) })
     await told(newcomer().activate(openActivationToken(one.pair.exchange, sealed) ?? ''))
     return link.tokenForOtherKeysError()
   },
-  tokenInUse: async () => {
+  tokenInUseError: async () => {
     const token = await w.token('west')
     conflicts()
     await told(newcomer().activate(token))
     return link.tokenInUseError()
   },
-  tokenOfOtherCluster: async () => {
+  tokenOfOtherClusterError: async () => {
     const other = await primaryWorld()
     await w.token('west')
     const [signed = '', claims = ''] = (await w.token('north')).split('.')
@@ -407,24 +407,24 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await activateWith({ token: [signed, claims, signature].join('.') })
     return link.tokenOfOtherClusterError()
   },
-  tokenOfForeignSet: async () => {
+  tokenOfOtherSetError: async () => {
     await activateWith({ token: await (await primaryWorld()).token('west') })
     return link.tokenOfOtherSetError()
   },
-  tokenOfEarlierEpoch: async () => {
+  tokenOfEarlierEpochError: async () => {
     const token = await w.token('west')
     const epoch = formatEpoch(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch })
     await told(newcomer().activate(token))
     return link.tokenOfEarlierEpochError()
   },
-  tokenRevoked: async () => {
+  tokenRevokedError: async () => {
     const token = await w.token('west')
     await w.revoke('west')
     await told(newcomer().activate(token))
     return link.tokenRevokedError()
   },
-  tokenUsed: async () => {
+  tokenUsedError: async () => {
     const token = await w.token('west')
     await newcomer().activate(token)
     w.clock.ms += 1000
@@ -434,7 +434,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
 }
 
 /** Refusals that a secondary makes itself; `source-link.test.ts` tests them. */
-const SAID_HERE = ['formatTooNew']
+const SAID_HERE = ['primaryTooNewError']
 
 test('every refusal has a case', () => {
   expect([...Object.keys(reached), ...SAID_HERE].sort()).toEqual(Object.keys(link).sort())

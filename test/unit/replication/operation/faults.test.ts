@@ -15,113 +15,113 @@ const LOG_TELLS =
   'find the details in the log of this cluster by the id of the operation; if GET sys/replication/dr/status does not show the requested role, repeat the request: completed steps are not repeated'
 
 const rows: Readonly<Record<string, Row>> = {
-  bucketsKeepChanging: [
+  bucketsChangingError: [
     fault.bucketsChangingError(),
     'busy',
     'some buckets of the tree keep changing; repeat this later',
   ],
-  comparisonFailed: [
+  comparisonFailedError: [
     fault.comparisonFailedError(new Error('no answer')),
     'busy',
     "the tree was rebuilt, but could not be compared with the primary's: no answer; repeat this later",
   ],
-  journalEndsDiffer: [
+  journalEndsDifferError: [
     fault.journalEndsDifferError('000001.a/7', '000001.a/6'),
     'busy',
     'the primary’s journal ends at 000001.a/7, and this cluster’s at 000001.a/6; repeat this later, or use force',
   ],
-  handoverRefused: [
+  handoverRefusedError: [
     fault.handoverRefusedError('why'),
     'busy',
     'the primary does not hand over: why; nothing has changed on either cluster; repeat this later, or use force',
   ],
-  handoverSilent: [
+  handoverUnansweredError: [
     fault.handoverUnansweredError(),
     'busy',
     'the primary was asked to hand over, and did not answer; repeat this later, or use force',
   ],
-  hashesKeepChanging: [
+  hashesChangingError: [
     fault.hashesChangingError(),
     'busy',
     'the hashes of the tree keep changing; repeat this later',
   ],
-  noPrimaryToCompare: [
+  noPrimaryToCompareError: [
     fault.noPrimaryToCompareError(),
     'invalid_request',
     'this cluster follows no primary that it could be compared with; leave diff out',
   ],
-  primaryReplaced: [
+  primaryReplacedError: [
     fault.primaryReplacedError('west was admitted before; give it another token'),
     'passed_over',
     'the cluster that answers as the primary has begun another epoch, or follows another cluster: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force to make it the primary',
   ],
-  operationReplaced: [
+  operationReplacedError: [
     fault.operationReplacedError('update-primary'),
     'passed_over',
     'another operation has replaced this one: update-primary; GET sys/replication/dr/status shows its progress',
   ],
-  promotionRefused: [
+  promotionRefusedError: [
     fault.promotionRefusedError({ code: 'busy', text: 'what is wrong; what to do next' }),
     'busy',
     'what is wrong; what to do next',
   ],
-  handoverIncomplete: [
+  handoverIncompleteError: [
     fault.handoverIncompleteError(7, 6),
     'busy',
     'the primary’s journal ends at position 7, and this cluster receives nothing beyond 6; repeat this later, or use force',
   ],
-  handoverUnusable: [
+  handoverEntriesError: [
     fault.handoverEntriesError('a staged journal entry is missing'),
     'busy',
     'received journal entries cannot be applied: a staged journal entry is missing; repeat this later, or use force',
   ],
-  syncStarted: [
+  syncStartedError: [
     fault.syncStartedError(),
     'busy',
     'a sync has begun meanwhile (merkle-sync); repeat this later, or use force',
   ],
-  syncRunning: [fault.syncRunningError(), 'busy', 'a sync is under way; repeat this later'],
-  notAnActivationToken: [
+  syncRunningError: [fault.syncRunningError(), 'busy', 'a sync is under way; repeat this later'],
+  invalidActivationTokenError: [
     fault.invalidActivationTokenError(),
     'invalid_request',
     'this is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenOfOtherSet: [
+  tokenSetMismatchError: [
     fault.tokenSetMismatchError(),
     'invalid_request',
     'the token is of a different replication set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  noTreeInMode: [
+  noTreeInModeError: [
     fault.noTreeInModeError('disabled'),
     'invalid_request',
     'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
   ],
-  treeBusy: [
+  treeBusyError: [
     fault.treeBusyError(new Error('what is wrong; what to do next')),
     'busy',
     'what is wrong; what to do next',
   ],
-  treeStillBuilding: [
+  treeStillBuildingError: [
     fault.treeStillBuildingError(),
     'busy',
     'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
-  primaryAnswerMissing: [
+  primaryAnswerMissingError: [
     fault.primaryAnswerMissingError(),
     'invalid_request',
     `the answer of the primary to the token is no longer stored; ${MAKE_TOKEN}`,
   ],
-  noJournalToTakeOver: [
+  noJournalToTakeOverError: [
     fault.noJournalToTakeOverError(),
     'busy',
     `this cluster has no journal of another cluster that it could take over; ${AS_IT_IS}`,
   ],
-  noLongerSecondary: [
+  noLongerSecondaryError: [
     fault.noLongerSecondaryError(),
     'busy',
     `this cluster is no longer a secondary; ${AS_IT_IS}`,
   ],
-  noPrimaryFound: [
+  noPrimaryFoundError: [
     fault.noPrimaryFoundError(
       new Map([
         ['https://east', new LinkRefused('failed_precondition', 'not a primary')],
@@ -131,49 +131,53 @@ const rows: Readonly<Record<string, Row>> = {
     'busy',
     'no address answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
   ],
-  noJournalToClose: [
+  noJournalToCloseError: [
     fault.noJournalToCloseError(),
     'busy',
     `this cluster writes no journal of its own that could be closed; ${AS_IT_IS}`,
   ],
-  operationAlreadyEnded: [
+  operationEndedError: [
     fault.operationEndedError(),
     'internal',
     'the operation has ended; GET sys/replication/dr/status shows how it ended',
   ],
-  operationUnknown: [fault.unknownOperationError(), 'internal', `there is no such operation; ${AS_IT_IS}`],
-  admissionLost: [
+  unknownOperationError: [
+    fault.unknownOperationError(),
+    'internal',
+    `there is no such operation; ${AS_IT_IS}`,
+  ],
+  admissionLostError: [
     fault.admissionLostError(new Error('west was revoked; give it another token')),
     'activation_failed',
     'the primary no longer admits this cluster, so the first sync was given up: west was revoked; give it another token',
   ],
-  handshakeFailed: [
+  handshakeFailedError: [
     fault.handshakeFailedError(new LinkRefused('permission_denied', 'the token was revoked')),
     'activation_failed',
     'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
   ],
-  roleChangeRunning: [
+  roleChangeRunningError: [
     fault.roleChangeRunningError(),
     'busy',
     'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
   ],
-  roleChangedMeanwhile: [
+  roleChangedMeanwhileError: [
     fault.roleChangedMeanwhileError(),
     'busy',
     `another role change of this cluster came first; ${AS_IT_IS}`,
   ],
-  setChanged: [fault.setChangedError(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
-  createStepFailure: [
+  setChangedError: [fault.setChangedError(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
+  createStepError: [
     fault.createStepError('verify', { error: 'ApiError', cause: '' }),
     'internal',
     `the step verify failed in every attempt: tables or keys of this cluster could not be used, or were being changed (ApiError); ${LOG_TELLS}`,
   ],
-  tokenAlreadyUsed: [
+  tokenAlreadyUsedError: [
     fault.tokenAlreadyUsedError(),
     'invalid_request',
     `the activation token has been used; ${MAKE_TOKEN}`,
   ],
-  treeTooLarge: [
+  treeTooLargeError: [
     fault.treeTooLargeError(),
     'busy',
     'one run has 15 minutes, and could not read all tables in that time; repeat this when there are fewer writes',

@@ -7,283 +7,287 @@ import * as role from '../../../../shared/replication/operation/refusals.ts'
 // Tests each refusal of replication: what is wrong, and what to do next. Scripts and runbooks quote them.
 
 const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError['code'], text: string]>> = {
-  addressUnknown: [
+  ownAddressUnknownError: [
     role.ownAddressUnknownError(),
     'invalid_request',
     'the address of this cluster is unknown; give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
   ],
-  addressUnusable: [
+  invalidAddressError: [
     role.invalidAddressError('primary_api_addr'),
     'invalid_request',
     'primary_api_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
   ],
-  addressesNeedLink: [
+  addressesNeedLinkError: [
     role.addressesNeedLinkError(),
     'invalid_request',
     'this cluster has no credentials for a primary, so it cannot use update_primary_addrs; use a token that the primary makes by POST sys/replication/dr/primary/secondary-token',
   ],
-  alreadyPrimary: [
+  alreadyPrimaryError: [
     role.alreadyPrimaryError(),
     'invalid_request',
     'this cluster is a DR primary already; give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
   ],
-  caFileUnknown: [
+  unknownCaFileError: [
     role.unknownCaFileError('ca_file', 'x.pem', ['a.pem']),
     'invalid_request',
     'ca_file "x.pem" names no certificate file of this deployment, which has: a.pem; name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert',
   ],
-  caTooLarge: [
+  caTooLargeError: [
     role.caTooLargeError(),
     'invalid_request',
     'the certificates of authorities are larger than 32 KiB; give only those of the certificate of the primary',
   ],
-  caUnusable: [
+  invalidCaError: [
     role.invalidCaError(),
     'invalid_request',
     'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities; leave them out if a public authority issued the certificate of the primary',
   ],
-  becomingSecondary: [
+  becomingSecondaryError: [
     role.becomingSecondaryError({}),
     'busy',
     'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
   ],
-  checkStartConflict: [
+  checkStartConflictError: [
     role.checkStartConflictError(),
     'busy',
     'other checks are being started at the same time; repeat this: it then waits for the running check',
   ],
-  diffNeedsPrimary: [
+  diffNeedsPrimaryError: [
     role.diffNeedsPrimaryError(),
     'invalid_request',
     'diff compares a secondary with the primary that it follows, and this cluster follows none; leave it out',
   ],
-  tokenOfDifferentSet: [
+  tokenOfDifferentSetError: [
     role.tokenOfDifferentSetError(),
     'invalid_request',
     'token is of a different replication set; make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
   ],
-  operationGivenUp: [
+  operationFailedError: [
     role.operationFailedError({ code: 'internal', text: 'what is wrong; what to do next' }),
     'busy',
     'what is wrong; what to do next',
   ],
-  idTaken: [
+  secondaryIdTakenError: [
     role.secondaryIdTakenError('us-west'),
     'invalid_request',
     'the secondary us-west exists already, even if no cluster has used its token; send replace=true to end that admission, or choose another id',
   ],
-  idUnusable: [
+  invalidSecondaryIdError: [
     role.invalidSecondaryIdError(),
     'invalid_request',
     'id must have at most 128 letters, digits, "_", "-" or ".", and begin and end with a letter, a digit or "_"; choose another name for the secondary',
   ],
-  journalBusy: [
+  journalBusyError: [
     journal.journalBusyError(),
     'busy',
     'the journal is still being written; repeat this: what was done stays done',
   ],
-  lifetimeUnusable: [
+  invalidTokenTtlError: [
     role.invalidTokenTtlError(),
     'invalid_request',
     'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
   ],
-  addressCountUnusable: [
+  addressCountError: [
     role.addressCountError(),
     'invalid_request',
     'update_primary_addrs must have 1 to 16 addresses; list the addresses of the primary in the order in which to try them',
   ],
-  notWriting: [
+  noOwnJournalError: [
     journal.noOwnJournalError(),
     'busy',
     'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no role change',
   ],
-  publicKeyNotForPrimary: [
+  noPublicKeyOfPrimaryError: [
     role.noPublicKeyOfPrimaryError(),
     'invalid_request',
     'this cluster is a DR primary: it made its keys when it became one; send this to the cluster that becomes its secondary',
   ],
-  noTree: [
+  noTreeError: [
     role.noTreeError('disabled'),
     'invalid_request',
     'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
   ],
-  updateMissing: [
+  updateMissingError: [
     role.updateMissingError(),
     'invalid_request',
     'neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody',
   ],
-  noClusterToRevoke: [
+  noClusterToRevokeError: [
     role.noClusterToRevokeError('wset', ['west (c-2)', 'c-3']),
     'invalid_request',
     'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this one does not know',
   ],
-  notAPrimary: [
+  notAPrimaryError: [
     role.notAPrimaryError('disabled'),
     'invalid_request',
     'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a DR primary of a cluster without replication',
   ],
-  notASecondary: [
+  notASecondaryError: [
     role.notASecondaryError('primary'),
     'invalid_request',
     'not a DR secondary: the mode of this cluster is primary; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   ],
-  notInASet: [
+  notInASetError: [
     role.notInASetError(),
     'invalid_request',
     'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   ],
-  parameterNeedsToken: [
+  parameterNeedsTokenError: [
     role.parameterNeedsTokenError('ca_cert'),
     'invalid_request',
     'ca_cert is only allowed with a token; leave it out',
   ],
-  operationStillRunning: [
+  operationRunningError: [
     role.operationRunningError('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
     'busy',
     'the operation o-1 (promotion) is still running, at the step verify, at position 000001.a/7; GET sys/replication/dr/status shows its progress',
   ],
-  selfRevocation: [
+  selfRevocationError: [
     role.selfRevocationError('east'),
     'invalid_request',
     'id: "east" is this cluster itself; nothing was revoked; give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
   ],
-  primaryCannotJoin: [
+  primaryCannotJoinError: [
     role.primaryCannotJoinError(),
     'invalid_request',
     'this cluster is a DR primary; if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
   ],
-  publicKeyUnusable: [
+  invalidPublicKeyError: [
     role.invalidPublicKeyError(),
     'invalid_request',
     'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   ],
-  recordBusy: [
+  clusterRecordBusyError: [
     journal.clusterRecordBusyError(),
     'busy',
     'the cluster record is being changed; repeat this: what was done stays done',
   ],
-  reindexRunning: [
+  reindexRunningError: [
     role.reindexRunningError(),
     'invalid_request',
     'a reindex is already running; GET sys/replication/dr/status shows how far it is',
   ],
-  restoredCopy: [
+  restoredPrimaryCopyError: [
     role.restoredPrimaryCopyError({}),
     'busy',
     'the tables of this cluster are a restored copy of a DR primary’s, so it serves no clients as a primary; within a minute it becomes a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable then makes it an ordinary cluster',
   ],
-  roleChanging: [
+  roleChangingError: [
     role.roleChangingError(),
     'busy',
     'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
   ],
-  roleHasChanged: [
+  roleChangedError: [
     journal.roleChangedError(),
     'busy',
     'the role of this cluster changed while its tree was being read; repeat this: the next call reads the tree of the new role',
   ],
-  secondariesChanging: [
+  secondariesChangingError: [
     role.secondariesChangingError(),
     'busy',
     'the secondaries of this cluster are being changed; repeat this: nothing is revoked twice',
   ],
-  revocationAmbiguous: [
+  ambiguousRevocationError: [
     role.ambiguousRevocationError('west', ['c-2 (admitted under it)', 'c-3 (of that name or id)']),
     'invalid_request',
     'id: "west" denotes c-2 (admitted under it), c-3 (of that name or id); nothing was revoked; give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
   ],
-  treeAhead: [journal.treeAheadError(), 'busy', 'the tree is ahead of its journal; repeat this in a moment'],
-  treeIncomplete: [
+  treeAheadError: [
+    journal.treeAheadError(),
+    'busy',
+    'the tree is ahead of its journal; repeat this in a moment',
+  ],
+  treeIncompleteError: [
     journal.treeIncompleteError(),
     'busy',
     'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
   ],
-  activationTokenExpired: [
+  activationTokenExpiredError: [
     role.activationTokenExpiredError(),
     'invalid_request',
     'token has expired; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   ],
-  tokenUnusable: [
+  unusableTokenError: [
     role.unusableTokenError(),
     'invalid_request',
     'token is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
   ],
-  treeNotBuilt: [
+  treeNotBuiltError: [
     role.treeNotBuiltError(),
     'busy',
     'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
-  updateAmbiguous: [
+  updateAmbiguousError: [
     role.updateAmbiguousError(),
     'invalid_request',
     'both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one',
   ],
-  attemptInProgress: [
+  attemptInProgressError: [
     token.attemptInProgressError('operation'),
     'invalid_request',
     'generation of a DR operation token already in progress; continue it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
-  unknownTerm: [
+  unknownTermError: [
     token.unknownTermError(),
     'unknown_term',
     'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched; make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
-  batchTokenNotRevocable: [
+  batchTokenNotRevocableError: [
     token.batchTokenNotRevocableError(),
     'invalid_request',
     'a batch token cannot be revoked; it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
   ],
-  invalidMaskedToken: [
+  invalidMaskedTokenError: [
     token.invalidMaskedTokenError(),
     'invalid_request',
     'encoded_token and otp do not match; encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',
   ],
-  noAttempt: [
+  noAttemptError: [
     token.noAttemptError('root'),
     'invalid_request',
     'no root generation in progress; start one by POST sys/generate-root/attempt',
   ],
-  wrongNonce: [
+  wrongNonceError: [
     token.wrongNonceError('operation', 'n-1'),
     'invalid_request',
     'incorrect nonce supplied; nonce for this generation of a DR operation token operation is "n-1"',
   ],
-  otherAttemptInProgress: [
+  otherAttemptError: [
     token.otherAttemptError('root'),
     'invalid_request',
     'an attempt of another kind is in progress; cancel it by DELETE sys/generate-root/attempt',
   ],
-  invalidOtp: [
+  otpLengthError: [
     token.otpLengthError(),
     'invalid_request',
     'otp must have 33 bytes, as many as the token that it masks; omit it to get a generated one',
   ],
-  strangerMayNotCancel: [
+  anonymousCancelError: [
     token.anonymousCancelError('root'),
     'permission_denied',
     'an attempt that has a share, or that a caller with a token started, cannot be cancelled without a token; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: the attempt expires after an hour without a share',
   ],
-  unknownShare: [
+  unknownShareError: [
     token.unknownShareError(),
     'invalid_request',
     'given key is not a recovery share of this cluster; the attempt is unchanged; submit one of the most recently issued shares',
   ],
-  duplicateShare: [
+  duplicateShareError: [
     token.duplicateShareError(),
     'invalid_request',
     'given key has already been provided during this generation operation; submit another share',
   ],
-  tooManyAttempts: [
+  tooManyAttemptsError: [
     token.tooManyAttemptsError(51),
     'too_many_requests',
     'too many attempts; try again later',
   ],
-  operationTokenMissing: [
+  operationTokenMissingError: [
     token.operationTokenMissingError(),
     'invalid_request',
     'dr_operation_token is required; generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
   ],
-  operationTokenUnreadable: [
+  operationTokenTypeError: [
     token.operationTokenTypeError(),
     'invalid_request',
     'dr_operation_token is not a string; give the token as a JSON string',

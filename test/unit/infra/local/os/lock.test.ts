@@ -36,13 +36,13 @@ function directoryOfTest(): string {
 const take = (directory: string) => takeLock(directory, 'host', holder => new Error(`taken by ${holder}`))
 
 const FORGETS = `
-const { isLockHeld, takeLock } = await import('${checkoutRoot}infra/local/os/lock.ts')
+const { isDirectoryLockHeld, takeLock } = await import('${checkoutRoot}infra/local/os/lock.ts')
 await takeLock(process.argv[1], 'host', () => new Error('taken'))
 for (let count = 0; count < 3; count++) {
   await new Promise(setImmediate)
   gc()
 }
-console.log(isLockHeld(process.argv[1], 'host'))`
+console.log(isDirectoryLockHeld(process.argv[1], 'host'))`
 
 describe('the lock of a directory', () => {
   test('lasts as long as the process, even without a reference to it', async () => {

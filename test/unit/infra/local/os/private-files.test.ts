@@ -9,15 +9,15 @@ import { checkoutRoot } from '../../../../../infra/checkout.ts'
  */
 function modesAfter(directory: string): Record<string, string> {
   const code = `
-    const { makeDirectory, clusterDirectory, writeAtomically } = await import('${checkoutRoot}infra/local/os/cluster-file.ts')
+    const { makeClusterDirectory, clusterDirectory, writeFileAtomically } = await import('${checkoutRoot}infra/local/os/cluster-file.ts')
     const { takeLock } = await import('${checkoutRoot}infra/local/os/lock.ts')
     const { appendFileSync } = await import('node:fs')
     const { spawnSync } = await import('node:child_process')
-    const { directory } = makeDirectory({ cluster: 'east', memory: false })
+    const { directory } = makeClusterDirectory({ cluster: 'east', memory: false })
     await takeLock(directory, 'cluster', () => new Error('taken'))
     appendFileSync(directory + '/engine.log', '')
     spawnSync('touch', [directory + '/by-a-child.db'])
-    writeAtomically(directory + '/cluster.json', '{}')
+    writeFileAtomically(directory + '/cluster.json', '{}')
   `
   execFileSync('bash', ['-c', 'umask 000; exec "$0" --input-type=module -e "$1"', process.execPath, code], {
     env: { ...process.env, CLOUD_AUTH_STATE: directory },
