@@ -28,7 +28,7 @@ const filesIn = (...folders: string[]) =>
  * text.
  */
 const REFUSAL =
-  /\b(?:new ApiError\((?!\s*'(?:internal|not_initialised)')|invalidRequestError\(|createApiError\(|createRefusal\(|refused\(|new OperationFailed\()/
+  /\b(?:new ApiError\((?!\s*'(?:internal|not_initialised)')|invalidRequestError\(|createApiError\(|declareError\(|createRefusal\(|refused\(|new OperationFailed\()/
 
 const made = (files: readonly string[], what: RegExp) =>
   files.filter(file => what.test(readFileSync(root + file, 'utf8'))).sort()
