@@ -9,7 +9,7 @@ import { type Item, key } from '../../shared/storage/kinds.ts'
 import { documentText } from './instance-document.ts'
 import { ec2Role } from './roles.ts'
 
-/** A document that counts as verified. */
+/** Returns an identity document that counts as verified. */
 export function documentOf(fields: Record<string, unknown> = {}): VerifiedProof {
   const read = parseInstanceDocument(Buffer.from(documentText(fields)))
   if (!read.ok) throw new Error(read.fault.text)
@@ -41,7 +41,7 @@ export const accessItem = (parts: Partial<AccessEntry> = {}): Item<'access'> => 
   },
 })
 
-/** The facts of a login by the usual instance after all look-ups. */
+/** Returns the facts of a login by the usual instance after all look-ups. */
 export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Facts {
   const { document = documentOf(), ...rest } = parts
   return {
@@ -65,7 +65,7 @@ export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Fact
   }
 }
 
-/** A genuine tag that is not denied, by the text of its items. */
+/** Returns a genuine role tag that is not denied, from the text of its items. */
 export function tagOf(items = '', parts: Partial<RoleTagFacts> = {}): RoleTagFacts {
   const value = `v1:q83vEjRWeJA=:r=dev:d=false:m=false${items}:${'A'.repeat(43)}=`
   const tag = parseRoleTag(value)?.tag

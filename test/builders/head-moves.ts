@@ -25,7 +25,7 @@ const common: Omit<JournalHead, 'mode'> = {
   link: 'a link',
 }
 
-/** A head of each mode that keeps all rules. */
+/** A journal head of each mode that keeps all rules. */
 export const headIn: Readonly<Record<JournalHeadMode, JournalHead>> = {
   writing: { ...common, mode: 'writing', ownEpoch: SECOND },
   closed: { ...common, mode: 'closed', ownEpoch: SECOND },
@@ -36,13 +36,13 @@ export const headIn: Readonly<Record<JournalHeadMode, JournalHead>> = {
 
 /** The expected properties of a row. */
 interface MoveCase {
-  /** makes the move from the head that its caller has read; undefined: there was none */
+  /** makes the move from the head that its caller has read; undefined: there was no head */
   readonly make: (seen: JournalHead | undefined) => HeadMove
-  /** the mode after the move, for each allowed mode; other modes are refused */
+  /** the mode after the move, for each mode in which the move is allowed; other modes are refused */
   readonly modes: Partial<Record<JournalHeadMode | 'none', JournalHeadMode>>
-  /** the fields that must be unchanged since the caller read them */
+  /** the fields that must not change between the caller's read and the move */
   readonly fencedBy: readonly (keyof JournalHead)[]
-  /** the changes of a head of `headIn`, without the mode */
+  /** the changes that the move makes to a head of `headIn`, without the mode */
   readonly becomes: Partial<JournalHead>
 }
 

@@ -1,6 +1,9 @@
 import type { HttpRequest } from '../../shared/http/request.ts'
 
-/** A request as a front hands it to a function: a POST without token and body, but for `parts`. */
+/**
+ * Returns a request as a front end passes it to a function: a POST without token and body, with the changes
+ * in `parts`.
+ */
 export const httpRequest = (parts: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'POST',
   path: '/v1/x',

@@ -13,7 +13,7 @@ export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): VerifiedIdentit
 
 export const usualArn = 'arn:aws:sts::111122223333:assumed-role/app/i-0123456789abcdef0'
 
-/** The facts of a login by the usual role session after all look-ups. */
+/** Returns the facts of a login by the usual role session after all look-ups. */
 export const iamFacts = (parts: Partial<CompleteIamFacts> = {}): CompleteIamFacts => ({
   type: 'iam',
   roleName: 'dev',

@@ -8,6 +8,6 @@ export const usualDocument = {
   version: '2017-09-30',
 }
 
-/** The text of an identity document; a field that is undefined is left out. */
+/** Returns the text of an identity document without the fields that are undefined. */
 export const documentText = (fields: Record<string, unknown> = {}): string =>
   JSON.stringify({ ...usualDocument, ...fields })

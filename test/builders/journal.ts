@@ -20,7 +20,7 @@ export const tokenAt = (accessor: string): Place => ({ kind: 'token', pk: `token
 
 export const nameOf = ({ pk, sk }: Pick<Place, 'pk' | 'sk'>): string => `${pk}\n${sk}`
 
-/** Two policies in the same bucket, and one in another. */
+/** Two policies in the same bucket, and one policy in another bucket. */
 export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
   const seen = new Map<string, Place>()
   for (let index = 0; ; index++) {
@@ -32,10 +32,13 @@ export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
   }
 })()
 
-/** A change of an item by a commit: a new value (with its expiry, epoch seconds), or its deletion. */
+/**
+ * A change of an item by a commit: a new value (with its expiry in epoch seconds), or the deletion of the
+ * item.
+ */
 export type Doing = readonly [place: Place, value: string | null, expires?: number]
 
-/** A cluster that commits and keeps its journal. */
+/** Imitates a cluster that commits and keeps its journal. */
 export function writer(epoch: Epoch = EPOCH, start = 1, items = new Map<string, StoredItem>()) {
   const entries: JournalEntry[] = []
   /** @param at epoch milliseconds */

@@ -14,7 +14,7 @@ function once(name: string, make: () => KeyPair): KeyPair {
   return pair
 }
 
-/** Keys for tests, made when they are first asked for; `name` tells pairs of one kind apart. */
+/** Keys for tests, made when a test first asks for them; `name` distinguishes pairs of one kind. */
 export const keys = {
   rsa: (bits: 1024 | 2048 | 3072, name = ''): KeyPair =>
     once(`rsa ${bits} ${name}`, () => generateKeyPairSync('rsa', { modulusLength: bits })),

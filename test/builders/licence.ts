@@ -2,13 +2,13 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A key that signs licences, as the settings name it. */
+/** Makes a key that signs licences, in the form of the settings. */
 export function licenceKey(): { publicKey: string; privateKey: KeyObject } {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   return { publicKey: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'), privateKey }
 }
 
-/** A licence with the given claims. */
+/** Makes a licence with the given claims. */
 export function licenceText(
   privateKey: KeyObject,
   claims: Record<string, unknown> = {},

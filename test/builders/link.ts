@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { generateLinkKeyPairs, linkPublicKeysOf, parseLinkKeyPairs } from '../../shared/link/pair.ts'
 
-/** A new pair with its public halves. */
+/** Makes a new key pair with its public halves. */
 export function pair() {
   const both = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))
   return { ...both, keys: linkPublicKeysOf(both) }
 }
 
-/** All copies of some bytes that differ from them in one bit; one bit of each byte. */
+/** Returns copies of some bytes, each with one changed bit: one copy for each byte. */
 export const withOneBitChanged = (bytes: Uint8Array): Buffer[] =>
   Array.from(bytes, (byte, at) => {
     const copy = Buffer.from(bytes)

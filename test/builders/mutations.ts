@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 
-/** Bytes that a mutated message has at most. */
+/** Maximum number of bytes of a mutated message. */
 export const LONGEST = 700_000
 
-/** A change of bytes on their way. */
+/** A change of the bytes of a message. */
 type Mutation = (bytes: Buffer) => Buffer
 const at = (bytes: Buffer, part: number) => Math.floor(part * bytes.length)
 const part = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
 const mutation: fc.Arbitrary<Mutation> = fc.oneof(
-  // a bit, a cut, bytes put in, a part that is left out, a part that comes again and again
+  // a changed bit, a cut, inserted bytes, a part that is left out, a part that is repeated
   fc.tuple(part, fc.nat(7)).map(
     ([where, bit]): Mutation =>
       bytes => {
@@ -36,15 +36,15 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.nat(3000).map(
     (times): Mutation =>
       bytes => {
-        // no more copies than are kept: three repetitions of three thousand would be gigabytes
+        // makes no more copies than are kept, because three repetitions of three thousand would be gigabytes
         const length = Math.min(times, Math.ceil(LONGEST / Math.max(1, bytes.length)))
         return Buffer.concat(Array.from({ length }, () => bytes))
       },
   ),
 )
 
-/** One to three changes, one after the other. */
+/** Generates one to three changes, one after the other. */
 export const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 })
-/** The bytes with all of these changes. */
+/** Returns the bytes after all of these changes. */
 export const mutated = (bytes: Uint8Array, all: readonly Mutation[]): Buffer =>
   all.reduce<Buffer>((now, mutate) => mutate(now).subarray(0, LONGEST), Buffer.from(bytes))

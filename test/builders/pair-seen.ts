@@ -1,7 +1,7 @@
 import type { ObservedCluster } from '../../shared/set/status.ts'
 import { seenAs, silent } from './cluster-seen.ts'
 
-// East and west in the situations that programs encounter.
+// The clusters east and west in the situations that programs encounter.
 
 export const PAIR_SEEN_AT = Date.parse('2026-01-01T00:01:00Z')
 const ago = (seconds: number) => new Date(PAIR_SEEN_AT - seconds * 1000).toISOString().replace('.000', '')
@@ -22,7 +22,7 @@ export const primaryOf = (other: string) => ({
   known_secondaries: [other],
   secondaries: [connectedPeer(other)],
 })
-/** A secondary that streams. */
+/** Builds a secondary that streams from its primary. */
 export const followerOf = (other: string, name: string) => ({
   ...set,
   mode: 'secondary',
@@ -42,7 +42,7 @@ export const followerOf = (other: string, name: string) => ({
   ],
   readiness: { ready: true, refused_by: [], tried: ago(30) },
 })
-/** Builds a former primary, which has no primary. */
+/** Builds a former primary that follows no cluster. */
 export const closedFormerPrimary = {
   ...set,
   mode: 'secondary',
@@ -80,7 +80,7 @@ export const inNoSet = (name: string) => seenAs(name, { mode: 'disabled' }, 200,
 export const starting = (name: string) =>
   seenAs(name, { ...set, mode: 'bootstrapping', state: 'merkle-diff' }, 503, at)
 
-/** Builds a cluster, or accepts a promise of one. */
+/** An observed cluster, or a promise of an observed cluster. */
 export type Seen = ObservedCluster | Promise<ObservedCluster>
 /** Makes a cluster silent. */
 export const gone = async (one: Seen): Promise<ObservedCluster> => silent(await one)

@@ -1,6 +1,9 @@
 import type { Ports } from '../../shared/ports.ts'
 
-/** A method takes what the port's takes, or less, and returns what the test wants. */
+/**
+ * A method of a port in tests: it takes the same parameters or fewer, and returns the value that the test
+ * wants.
+ */
 type Method<A extends unknown[]> = { of(...given: A): unknown }['of']
 
 /** The members of a port that the code under test touches. */
@@ -8,14 +11,14 @@ type Part<P> = { [M in keyof P]?: P[M] extends (...given: infer A) => unknown ? 
 
 type GivenPorts = { [P in keyof Ports]?: Part<Ports[P]> }
 
-/** Returns ports of which a test gives some. Using one of the others throws an error with its name. */
+/** Returns ports of which a test gives some. Using any other port throws an error with the port's name. */
 export const portsWith = (given: GivenPorts): Ports =>
   new Proxy(given as Ports, {
     get: (ports, name) =>
       name in ports || typeof name === 'symbol' || name === 'then' ? Reflect.get(ports, name) : unused(name),
   })
 
-/** A port that may be handed on, but not used. */
+/** Returns a port that code may pass on, but not use. */
 const unused = (port: string): object =>
   new Proxy(
     {},

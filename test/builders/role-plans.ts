@@ -6,7 +6,7 @@ import type { EncryptedText } from '../../shared/values/secret.ts'
 
 export type Raw = Record<string, unknown>
 
-/** Writes a role from scratch, then again with each further request; the last plan. */
+/** Writes a new role, then changes it with each further request. Returns the last plan. */
 export function plan(...requests: [Raw, ...Raw[]]): RolePlan {
   const steps = requests.reduce<RolePlan | undefined>(
     (before, raw) =>

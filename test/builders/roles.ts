@@ -25,10 +25,10 @@ const role = ({ bound = {}, token = {}, ...parts }: RoleParts, authType: Role['a
   token: { ...defaultTokenParameters, policies: ['dev', 'prod'], ...token },
 })
 
-/** An ec2 role; a test names what matters to it. */
+/** Returns an ec2 role with the settings that matter to a test. */
 export const ec2Role = (parts: RoleParts = {}): Role => role(parts, 'ec2')
 
-/** An iam role that admits the caller of `iamFacts`; a test names what matters to it. */
+/** Returns an iam role that admits the caller of `iamFacts`, with the settings that matter to a test. */
 export const iamRole = (parts: RoleParts = {}): Role =>
   role(
     {
@@ -39,6 +39,6 @@ export const iamRole = (parts: RoleParts = {}): Role =>
     'iam',
   )
 
-/** An iam role that infers the instance behind the caller. */
+/** Returns an iam role that infers the EC2 instance of the caller. */
 export const inferringRole = (parts: RoleParts = {}): Role =>
   iamRole({ inferredEntityType: 'ec2_instance', inferredAwsRegion: 'eu-west-1', ...parts })

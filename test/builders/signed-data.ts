@@ -46,13 +46,13 @@ export const algorithm = (id: string, ...parameters: Buffer[]): Buffer =>
 export const attribute = (type: string, ...values: Buffer[]): Buffer =>
   derSequence(derOid(type), derSet(...values))
 
-/** A name with one attribute, O. */
+/** Returns an X.500 name with one attribute, O. */
 export const nameOf = (organisation: string): Buffer =>
   derSequence(derSet(derSequence(derOid('2.5.4.10'), derPrintableString(organisation))))
 
 export const issuer = nameOf('cloud-auth test')
 
-/** One signer; every part can be replaced by a wrong one. */
+/** One signer of a CMS message; a test can replace every part by a wrong value. */
 export interface SignerOptions {
   key: KeyObject
   serial?: bigint
@@ -62,14 +62,14 @@ export interface SignerOptions {
   version?: bigint
   /** false: the signature covers the content itself */
   attributes?: false | ((content: Buffer) => Buffer[])
-  /** under [0] in place of the attributes that were signed */
+  /** attributes to send in place of the signed attributes */
   sentAttributes?: Buffer
   signature?: Buffer
-  /** after the signature */
+  /** bytes after the signature */
   more?: Buffer[]
 }
 
-/** Returns the attributes of a valid signer: content type, time, digest. */
+/** Returns the signed attributes of a valid signer: content type, time, digest. */
 export const usualAttributes =
   (digest: Digest) =>
   (content: Buffer): Buffer[] => [
@@ -94,10 +94,10 @@ export function signerInfo(content: Buffer, options: SignerOptions): Buffer {
   )
 }
 
-/** A SET OF under the tag [0] that attributes travel with. */
+/** Replaces the tag of a SET OF by [0], because signed attributes are sent under the tag [0]. */
 const retagged = (set: Buffer): Buffer => Buffer.concat([Buffer.from([0xa0]), set.subarray(1)])
 
-/** The frame around signers; every part can be replaced by a wrong one. */
+/** The CMS structure around signers; a test can replace every part by a wrong value. */
 export interface FrameOptions {
   type?: string
   version?: Buffer
@@ -106,11 +106,11 @@ export interface FrameOptions {
   /** certificates, revocation lists or junk before the signers */
   extras?: Buffer[]
   signerInfos?: Buffer
-  /** after the signers, inside the SignedData */
+  /** bytes after the signers, inside the SignedData */
   more?: Buffer[]
-  /** after the SignedData, inside [0] */
+  /** bytes after the SignedData, inside [0] */
   beside?: Buffer[]
-  /** after [0], inside the outermost SEQUENCE */
+  /** bytes after [0], inside the outermost SEQUENCE */
   last?: Buffer[]
 }
 
@@ -133,11 +133,11 @@ export function frame(content: Buffer, signers: Buffer[], options: FrameOptions 
   )
 }
 
-/** A SignedData of one signer. */
+/** Makes a CMS SignedData with one signer. */
 export const signedBy = (content: Buffer, options: SignerOptions, outside: FrameOptions = {}): Buffer =>
   frame(content, [signerInfo(content, options)], outside)
 
-/** A trusted key, under the default name of `signerInfo`. */
+/** Makes a trusted key, with the default signer name of `signerInfo`. */
 export const trusted = (
   key: KeyObject,
   options: Partial<TrustedKey> & { number?: bigint } = {},

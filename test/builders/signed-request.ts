@@ -6,7 +6,7 @@ export const base64 = (text: string): string => Buffer.from(text, 'latin1').toSt
 export const BODY = 'Action=GetCallerIdentity&Version=2011-06-15'
 const SIGNATURE = 'f'.repeat(64)
 
-/** An Authorization header; no signature is ever checked by us, so none is made. */
+/** Makes an Authorization header with an arbitrary signature, because our code never checks the signature. */
 export const authorization = (
   signedHeaders = 'host;x-amz-date',
   region = 'us-east-1',
@@ -21,7 +21,9 @@ export const usualHeaders = {
   Authorization: authorization(),
 }
 
-/** A POST login as a client sends it; every part can be replaced. */
+/**
+ * Makes the parameters of an iam login that a client signed as a POST request; a test can replace every part.
+ */
 export const postInput = (
   headers: Record<string, unknown> = {},
   other: Partial<SignedRequestInput> = {},
@@ -50,7 +52,10 @@ export const queryText = (query: Record<string, string | undefined>): string =>
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
     .join('&')
 
-/** A presigned login; parameters that are undefined are left out, `raw` is put behind them. */
+/**
+ * Makes the parameters of an iam login with a presigned URL. Undefined parameters are left out, and `raw` is
+ * appended to the query.
+ */
 export const getInput = (
   query: Record<string, string | undefined> = {},
   { raw = '', host = 'sts.amazonaws.com', headers = { Host: host } as unknown } = {},
@@ -61,5 +66,5 @@ export const getInput = (
   headers,
 })
 
-/** A request that has been read. */
+/** Makes a parsed signed request. */
 export const request = (input: SignedRequestInput = postInput()): SignedRequest => readSignedRequest(input)

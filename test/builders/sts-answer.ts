@@ -2,7 +2,7 @@ import type { StsAnswer } from '../../shared/ports.ts'
 
 export const STS_NAMESPACE = 'https://sts.amazonaws.com/doc/2011-06-15/'
 
-/** Fields of a caller as STS names them. */
+/** The fields of a caller in the answer of STS. */
 export const usualCaller = {
   Arn: 'arn:aws:sts::111122223333:assumed-role/app/i-0123456789abcdef0',
   UserId: 'AROA0123456789EXAMPLE:i-0123456789abcdef0',
@@ -14,7 +14,7 @@ export const resultOf = (fields: Record<string, string>): string =>
     .map(([name, text]) => `<${name}>${text}</${name}>`)
     .join('')}</GetCallerIdentityResult>`
 
-/** The document around a result, as STS writes it. */
+/** Returns the XML document around a result of STS. */
 export const responseOf = (inner: string, namespace = STS_NAMESPACE): string =>
   `<GetCallerIdentityResponse xmlns="${namespace}">
   ${inner}
@@ -22,7 +22,7 @@ export const responseOf = (inner: string, namespace = STS_NAMESPACE): string =>
 </GetCallerIdentityResponse>
 `
 
-/** A whole answer of STS; every part can be replaced. */
+/** Returns a complete answer of STS; a test can replace every part. */
 export const stsAnswer = (
   fields: Record<string, string> = {},
   other: Partial<StsAnswer> = {},

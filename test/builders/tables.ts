@@ -23,9 +23,8 @@ interface Sums {
 }
 
 /**
- * The items and buckets of a secondary, for plans of the applier. Each transaction takes effect as a whole or not at
- * all.
- * @param fetched items at the beginning, contained in the sums
+ * Imitates the items and buckets of a secondary, on which plans of the applier take effect. Each transaction
+ * takes effect as a whole or not at all. / @param fetched items at the beginning, contained in the sums
  */
 export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   const items = new Map([...fetched].map(([place, item]) => [place, addTreeBucket(item, TREE_ID)]))
@@ -69,7 +68,10 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
     pause: async () => undefined,
   }
 
-  /** The sums computed from the items, and the stored sums. They are equal except for ended generations. */
+  /**
+   * Returns the sums computed from the items, and the stored sums. Both are equal except for expired
+   * generations.
+   */
   const tree = (now: number) => ({
     kept: textOf(
       [...buckets].map(([place, { sums }]) => ({ kind: 'bucket', bucket: parseTreeBucketText(place), sums })),

@@ -7,7 +7,10 @@ type Row = (typeof tokenTermRows)[number][1]
 const ITEMS = ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', 'dev', 'ops']
 const TEXTS = ['', 'default', 'service', 'batch']
 
-/** Values that a request may send for a term, by the kind of its field; its own checks accept them. */
+/**
+ * Generates values that a request may send for a token term, by the kind of the term's field, and that pass
+ * the field's own checks.
+ */
 function valuesOf({ kind, fault, store }: Row): fc.Arbitrary<unknown> {
   if (kind === boolField) return fc.boolean()
   if (kind === intField || kind === durationField) return fc.nat(1000)
@@ -16,7 +19,7 @@ function valuesOf({ kind, fault, store }: Row): fc.Arbitrary<unknown> {
   return fc.constantFrom(...TEXTS.filter(usable))
 }
 
-/** Requests that say any terms, by current and deprecated names. */
+/** Generates requests with any token terms, by current and deprecated names. */
 export const requestsOf = (taker: TokenTermOwner): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     Object.fromEntries(

@@ -10,7 +10,7 @@ import { at, readBer } from '../../provider/ber.ts'
 import { errorsOf, HOME, launch, noMessage, placeOf, UNPROVEN } from '../../support/requests/logins.ts'
 import { api, aws, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-/** The issuer and serial number by which a signature names its signer. */
+/** Returns the issuer and serial number by which a signature names its signer. */
 function namesOf(pem: string) {
   const { raw } = new X509Certificate(pem)
   const certified = at(readBer(raw), 0)
@@ -42,8 +42,8 @@ describe('only signatures of registered certificates are accepted: CVE-2020-1625
     api('POST', `${mount}/login`, { role: 'web', nonce: 'n', pkcs7: message.toString('base64') })
 
   /**
-   * The instance's document, signed by the foreign key, naming the signer of `named` and enclosing
-   * the certificate `sent`.
+   * Returns an instance's document with a forged signature: a foreign key signs, `named` is the claimed
+   * signer, and `sent` is the enclosed certificate.
    */
   const forged = (named: string, sent?: string): Buffer => {
     const { serial, issuer } = namesOf(named)

@@ -39,7 +39,7 @@ describe('a policy name is never resolved as a path: CVE-2026-105820, CVE-2026-1
     await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   })
 
-  // The API may reject the name. If it accepts it, the name refers to a policy that does not exist.
+  // The API may reject the name. If the API accepts it, the name refers to a policy that does not exist.
   const rows = Object.entries(ways).flatMap(([title, way]) =>
     [strong, 'root'].map(target => [title, way(target)] as const),
   )

@@ -51,9 +51,9 @@ const OPEN = [
   'GET /sys/replication/status',
   'GET /sys/replication/performance/status',
   'POST /sys/init',
-  // its answer depends only on the request
+  // the answer depends only on the request
   'POST /sys/decode-token',
-  // recovery shares authorise these; system/generate-root.test.ts tests them
+  // recovery shares authorise these requests; system/generate-root.test.ts tests them
   ...CEREMONY,
   ...REKEY,
   ...REFUSED,

@@ -19,7 +19,10 @@ const except = (words: readonly string[]) => everything.filter(one => !words.inc
 const rule = (path: string, words: readonly string[]) =>
   `path "${path.slice(1)}" { capabilities = ${JSON.stringify(words)} }\n`
 
-/** Returns the capabilities that an endpoint needs for a missing item: one of each list. */
+/**
+ * Returns the capabilities that an endpoint needs for a missing item. A token needs one capability of each
+ * list.
+ */
 const needed = ({ capability, sudo }: ByPolicy): string[][] => [
   capability === 'create-or-update'
     ? ['create', 'update']
@@ -33,7 +36,8 @@ const sufficient = (access: ByPolicy): string[][] => {
   return first.map(word => [word, ...others.flat()])
 }
 
-// Malformed parameters. A client without permission must not learn that they are malformed.
+// Returns malformed parameters of an endpoint. A client without permission must not learn that the parameters
+// are malformed.
 const unreadable = ({ endpoint: { method, fields } }: Way): unknown =>
   method === 'POST'
     ? Object.fromEntries(Object.keys(fields).map(name => [name, { not: { a: 'value' } }]))

@@ -136,7 +136,7 @@ describe('a login gets the same answer at a missing mount and at a mount without
     expect(await told(`${missing}/login`, signedBy(key))).toMatchObject({ status: 400 })
     const calls = await watch()
     expect(calls.filter(call => call.account === account)).toEqual([])
-    // a client that has proved its identity may see the difference
+    // a client that has proved its identity may see the difference between a missing and an existing role
     const found = await told(`${bare}/login`, signedBy(key))
     expect(JSON.parse(found.text)).toEqual({ errors: ['no role named "bob"'] })
   })

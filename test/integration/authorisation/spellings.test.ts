@@ -78,7 +78,7 @@ describe('another spelling of a path does not bypass a deny rule: GHSA-xp3c-3jw3
     expect((await api('GET', `${mount}/role/${name}`, undefined, { token: closed })).status).toBe(403)
   })
 
-  // CVE-2026-93335: also for path segments that are case-sensitive
+  // CVE-2026-93335: the same holds for path segments that are case-sensitive
   test.each([
     ['CONFIG/Client', '/config/client'],
     ['ROLE/*', '/role/prod'],

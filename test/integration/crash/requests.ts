@@ -25,7 +25,7 @@ export interface Writing {
   arrange: (mount: string) => Promise<Sent>
   /** status of a repetition after success, if it is an error */
   spent?: number
-  /** completes what the request may leave for later */
+  /** completes work that the request may leave for later */
   settle?: () => Promise<unknown>
   /** the calls after the commit belong to background work */
   ends?: 'with its commit'
@@ -73,7 +73,7 @@ async function roleTag(mount: string): Promise<string> {
   return encodeURIComponent((await done('POST', `${mount}/role/${role}/tag`)).body.data.tag_value)
 }
 
-/** Returns a login of an instance that sends its own nonce, as clients are advised to. */
+/** Returns a login of an instance that sends its own nonce, as clients should. */
 async function ec2Login(mount: string): Promise<Sent> {
   const role = fresh('role')
   await done('POST', `${mount}/role/${role}`, plainRole)
@@ -132,7 +132,7 @@ async function satelliteMount(): Promise<string> {
   return name
 }
 
-/** Requests that write with one commit, so they take effect completely or not at all. */
+/** Requests that write with one commit, so that each request takes effect completely or not at all. */
 export const oneCommit: readonly Writing[] = [
   {
     endpoint: 'POST /auth/:mount/login',
@@ -315,7 +315,10 @@ async function settleTokens(): Promise<void> {
 
 const lists = ['identity-accesslist', 'roletag-denylist'] as const
 
-/** Requests with work before or after their commit. A repetition completes them when they were cut. */
+/**
+ * Requests with work before or after their commit. A repeated request completes the work of a request that
+ * was cut.
+ */
 export const manySteps: readonly Writing[] = [
   revoking('revoke', ({ parent }) => ({ token: parent }), family),
   revoking('revoke-accessor', ({ accessor }) => ({ accessor })),

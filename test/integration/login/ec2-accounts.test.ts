@@ -96,7 +96,8 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
     const [one, two] = [await satellite(mount), await satellite(mount)]
     const foreign = freshAccount()
     const instanceId = freshInstanceId()
-    // they share an access-list entry, which rejects pending times before the last one
+    // the instances share an access-list entry, which rejects pending times before the last accepted pending
+    // time
     const pendingTime = '2026-01-01T00:00:00Z'
     for (const account of [HOME.account, one, two, foreign])
       await launch({ account, instanceId, pendingTime })

@@ -6,8 +6,7 @@ import type { Reply } from '../../support/service/api.ts'
 import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 /**
- * Creates a mount with a new account, so that only its calls are delayed, and a role for each type of
- * login.
+ * Creates a mount with a new account, so that tests delay only its calls, and a role for each type of login.
  */
 async function ownWorld() {
   const account = freshAccount()

@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 type Rule = [why: string, body: Record<string, unknown>, message: string]
 
-/** Tries each rule without a stored item and with one, which must not change. */
+/** Tries each rule without a stored item and with a stored item, which must not change. */
 function refused(title: string, at: string, full: Record<string, unknown>, rules: readonly Rule[]): void {
   describe(title, () => {
     test.each(rules)('%s', async (_, body, message) => {

@@ -16,14 +16,14 @@ beforeAll(async () => {
 const freshTag = async (body: unknown = {}, at = mount): Promise<string> =>
   (await done('POST', `${at}/role/dev/tag`, body)).body.data.tag_value
 
-/** Makes tags until one has, in some encoding, characters that are special in a path. */
+/** Makes role tags until one of them has, in some encoding, characters that are special in a path. */
 const tagWith = (pattern: RegExp, text: (tag: string) => string) =>
   eventually(async () => {
     const tag = await freshTag({ policies: ODD })
     return pattern.test(text(tag)) && tag
   })
 
-// their base64 contains "/" and "+"
+// values whose base64 contains "/" and "+"
 const ODD = ['a>>>', 'b~~~', 'c???']
 
 const base64 = (tag: string) => Buffer.from(tag).toString('base64')

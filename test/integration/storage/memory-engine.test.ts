@@ -5,7 +5,7 @@ import { type EngineWire, openEngineWire } from '../../support/faults/engine-wir
 import { unsigned } from '../../support/service/lean-client.ts'
 import { memoryEngine } from '../../support/tables/memory-engine.ts'
 
-// Most tests of sets keep their tables in memory. The in-memory engine must answer like the real one.
+// Most tests of sets keep their tables in memory. The in-memory engine must answer like the real engine.
 
 const key = (pk: string, sk: string) => ({ pk: { S: pk }, sk: { S: sk } })
 const item = (pk: string, sk: string, more: object = {}) => ({ ...key(pk, sk), ...more })
@@ -318,7 +318,7 @@ const requests: Request[] = [
   ],
 ]
 
-// the index returns keys only, and the adapters read no more from it
+// the index returns keys only, and the adapters read nothing else from it
 const byKeys = ['items of a bucket', 'due items']
 
 test.each(requests)('the in-memory engine answers like the real one: %s', async (title, operation, input) => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { api, freshMount } from '../../support/service/cluster.ts'
 
-// DynamoDB allows keys of 1024 bytes and items of 400 KB. Longer ones are reported as missing or rejected,
-// never as an internal error.
+// DynamoDB allows keys of 1024 bytes and items of 400 KB. Longer keys and items are reported as missing or
+// rejected, never as an internal error.
 
 const LONG = 'x'.repeat(2100)
 const rules = 'path "a" { capabilities = ["read"] }'

@@ -6,8 +6,8 @@ const READ = 'path "sys/policies/acl/*" { capabilities = ["read"] }'
 const NOTHING = 'path "nothing" { capabilities = ["read"] }'
 
 /**
- * The rule of Vault's Agent 1.19: it logs in again only when an answer to its own token satisfies
- * this.
+ * The rule by which Vault's Agent 1.19 logs in again: an answer to a request with its own token satisfies
+ * this predicate.
  */
 const logsInAgain = ({ status, body }: Reply): boolean =>
   status === 403 &&

@@ -8,7 +8,7 @@ afterEach(clock.reset)
 
 type Made = Awaited<ReturnType<typeof make>>
 
-/** Creates a chain of tokens, each the child of the one before. */
+/** Creates a chain of tokens. Each token is the child of the previous token. */
 async function chain(depth: number): Promise<Made[]> {
   const line: Made[] = [await make({ policies: 'root', ttl: '1h', no_parent: true })]
   for (let made = line[0]; made && line.length < depth; made = line.at(-1))

@@ -1,7 +1,10 @@
 import { vi } from 'vitest'
 import type { setMember } from './member.ts'
 
-/** Makes clusters of a version with another format of journal and link: all code, loaded once more. */
+/**
+ * Makes clusters of a version with another format of journal and link. All code is loaded a second time for
+ * this version.
+ */
 export async function versionOf(format: number): Promise<typeof setMember> {
   const source = '../../../shared/link/source.ts'
   vi.resetModules()

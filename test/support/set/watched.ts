@@ -9,7 +9,7 @@ export const TEST_NAMESPACE = metricNamespace('local')
 const MINUTE_MS = 60_000
 const PULL_MS = 700
 
-/** Clusters whose logs CloudWatch reads, each its own. */
+/** Lets an imitated CloudWatch read the logs of each cluster. Each cluster has a CloudWatch of its own. */
 export async function watchedSet(set: ClusterSet) {
   const watching = new Map<string, CloudWatch>()
   const seen = new Map<string, { told: number; audited: number }>()
@@ -19,7 +19,7 @@ export async function watchedSet(set: ClusterSet) {
     if (!found) throw new Error(`nobody watches ${name}`)
     return found
   }
-  /** Lines as functions print them, and entries of the audit log, since the last time. */
+  /** Reads the lines that functions have printed and the entries of the audit log, since the last call. */
   function readLogs(name: string): void {
     const { told, audited } = set.at(name)
     const from = seen.get(name) ?? { told: 0, audited: 0 }
@@ -27,7 +27,7 @@ export async function watchedSet(set: ClusterSet) {
     for (const { level, message, fields, measures, at: then } of told.slice(from.told)) {
       const line = { level: level.toUpperCase(), message, ...(fields as object) }
       const text = JSON.stringify({ ...line, ...toEmbeddedMetrics(measures, TEST_NAMESPACE, then) })
-      // of a cluster with a fast clock: CloudWatch has its own clock
+      // CloudWatch has its own clock, so lines of a cluster with a fast clock count as present
       at(name).event(text, Math.min(then, now))
     }
     for (const message of audited.slice(from.audited))
@@ -40,22 +40,22 @@ export async function watchedSet(set: ClusterSet) {
       readLogs(name)
       return at(name).isOn(alarm, set.clock.now())
     },
-    /** the active alarms */
+    /** returns the alarms that are on */
     on: (name: string): CommonAlarm[] => {
       readLogs(name)
       return at(name).on(set.clock.now())
     },
-    /** scheduled work of some minutes, on all clusters */
+    /** runs the scheduled work of some minutes on all clusters */
     minutes: async (count: number): Promise<void> => {
       for (let minute = 0; minute < count; minute++) {
         set.pass(MINUTE_MS)
-        // heartbeats come every ten seconds, so the last is recent at the end of the minute
+        // heartbeats come every ten seconds, so the last heartbeat is recent at the end of the minute
         for (const one of set.members) await quietly(one.pull(PULL_MS, { source: 'aws.events' }))
         for (const one of set.members) await quietly(one.minute({ hashes: true }))
         for (const { name } of set.members) readLogs(name)
       }
     },
-    /** counts a function that fails by itself, as Lambda does */
+    /** runs work, and counts the function as failed if the work throws, as Lambda does */
     reported: async (name: string, work: () => Promise<unknown>): Promise<void> => {
       const status = await work().then(
         () => 'success',

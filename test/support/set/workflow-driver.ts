@@ -4,21 +4,21 @@ import type { OperationStepResult } from '../../../shared/replication/operation/
 import type { WorkflowStarter } from '../../../shared/work-ports.ts'
 import { type WorkflowDefinition, workflowDefinitions } from '../../../shared/workers/workflows.ts'
 
-/** The number of retries of a step, as in the state machines. */
+/** The number of retries of a workflow step, as in the state machines. */
 const RETRIES = 3
 const PAUSE_MS = 2000
 
 interface Dependencies {
-  /** the worker that does the steps */
+  /** calls the worker that runs the steps */
   invoke: (event: object) => Promise<OperationStepResult>
   clock: Clock
-  /** runs what nobody waits for */
+  /** runs work in the background */
   start: (work: () => Promise<void>) => void
 }
 
 /**
- * Runs workflows as their state machines do: one step after the other, each until it says that the next one follows,
- * again where it fails, and the step `failed` where it is given up.
+ * Runs workflows as their state machines do. Steps run one after the other, each until its result names the
+ * next step. A failed step is retried, and after the last retry the step `failed` runs.
  */
 export function workflowDriver({ invoke, clock, start }: Dependencies): WorkflowStarter['start'] {
   const executions = new Map<string, 'runs' | 'ended'>()
@@ -50,7 +50,7 @@ export function workflowDriver({ invoke, clock, start }: Dependencies): Workflow
 
   return async (workflow, operation, before = 0) => {
     const name = `${workflow}/${operation}/${before}`
-    // an attempt that only watches has no steps
+    // an attempt that only watches another operation has no steps
     if (!Object.hasOwn(workflowDefinitions, workflow)) return 'runs'
     const known = executions.get(name)
     if (known) return known

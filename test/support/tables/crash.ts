@@ -1,14 +1,14 @@
 /**
- * The error of a process that dies at a call. Its memory is gone, and its last request may have taken
- * effect.
+ * The error of a process that dies at a call. The memory of the process is gone, and its last request may
+ * have taken effect.
  */
 export class Crash extends Error {
   override readonly name = 'Crash'
 }
 
 /**
- * Counts calls of ports, and crashes at one of them. Every later call fails too, because the process
- * is dead.
+ * Counts calls of ports, and lets the process die at one of them. Every later call fails too, because the
+ * process is dead.
  */
 export function crashes(at: number, when: 'before' | 'after') {
   let calls = 0
@@ -22,7 +22,7 @@ export function crashes(at: number, when: 'before' | 'after') {
       if (mine >= at) throw new Crash(`call ${mine}`)
       return result
     }
-  /** A port whose calls count. */
+  /** Wraps a port so that its calls count. */
   const watched = <T extends object>(port: T): T =>
     new Proxy(port, {
       get: (target, name) => {

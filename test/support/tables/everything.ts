@@ -3,8 +3,8 @@ import { computeBucketDeltas, readStoredLeafInTree } from '../../../shared/journ
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 /**
- * Items as readers see them, and the sums of all buckets: as they are kept, and as they should be.
- * @param treeId name of the tree
+ * Returns the items as readers see them, and the sums of all buckets: the stored sums, and the sums computed
+ * from the items. / @param treeId name of the tree
  */
 export async function everythingIn(
   journal: Journal,

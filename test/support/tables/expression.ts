@@ -23,7 +23,10 @@ const operand = (token: string): Operand =>
     ? (_, { ExpressionAttributeValues: values = {} }) => values[token]
     : (item, { ExpressionAttributeNames: names = {} }) => item[names[token] ?? token]
 
-/** Returns a value below 0, 0, or above 0; undefined when two values cannot be compared. */
+/**
+ * Compares two values. Returns a number below 0, 0, or above 0, or undefined when the two values cannot be
+ * compared.
+ */
 function compared(a: Wire | undefined, b: Wire | undefined): number | undefined {
   if (a?.S !== undefined && b?.S !== undefined) return a.S < b.S ? -1 : Number(a.S > b.S)
   if (a?.N !== undefined && b?.N !== undefined) return Number(a.N) - Number(b.N)
@@ -47,7 +50,7 @@ const functions: Record<string, (of: Operand, other: Operand) => Holds> = {
     of(item, terms)?.S?.startsWith(other(item, terms)?.S ?? '\0') === true,
 }
 
-/** Reads a condition of the engine's, as far as this project writes them. */
+/** Parses a condition expression of DynamoDB, as far as this project uses the language. */
 function parsed(text: string): Holds {
   const tokens = tokensOf(text)
   const take = (): string => tokens.shift() ?? ''
@@ -118,7 +121,7 @@ export function holds(text: string | undefined, item: WireItem | undefined, term
 
 const CLAUSE = /\b(SET|ADD|REMOVE) (.*?)(?= *\b(?:SET|ADD|REMOVE) |$)/g
 
-/** Returns an item after an update. */
+/** Returns an item after an update expression. */
 export function updatedBy(text: string, item: WireItem, terms: Terms): WireItem {
   const next = { ...item }
   const nameOf = (term = '') => terms.ExpressionAttributeNames?.[term] ?? term

@@ -7,7 +7,10 @@ import { portsWith } from '../../builders/ports.ts'
 export const item = <K extends Kind>(key: Key<K>, data: StoredDataByKind[K], rev = 'r1'): Item<K> =>
   ({ ...key, rev, data }) as Item<K>
 
-/** Encrypted texts that show their content, and open only in the place they were encrypted for. */
+/**
+ * A cipher whose encrypted texts show their content, and can be decrypted only at the place for which they
+ * were encrypted.
+ */
 export const plainCipher = portsWith({
   cipher: {
     encrypt: async ({ kind, sk }: Key, field: string, text: string) => encrypted(kind, sk, field, text),
@@ -22,5 +25,8 @@ export const plainCipher = portsWith({
 export const encrypted = (kind: Kind, sk: string, field: string, text: string): EncryptedText =>
   `${kind} ${sk} ${field}: ${text}` as EncryptedText
 
-/** The key of an item whose kind a test takes from the table of kinds. @param parts owner and name, as its kind has them */
+/**
+ * Returns the key of an item whose kind a test takes from the table of kinds. @param parts owner and name, as
+ * the kind has them
+ */
 export const keyOfKind = key as unknown as (kind: Kind, ...parts: string[]) => Key

@@ -2,7 +2,7 @@ import { holds, type Terms, updatedBy } from './expression.ts'
 import { type MemoryTable, memoryTable } from './memory-table.ts'
 import type { WireItem } from './wire-values.ts'
 
-/** A request for one table. */
+/** A DynamoDB request for one table. */
 interface Request extends Terms {
   TableName: string
   Item?: WireItem
@@ -39,19 +39,19 @@ const fault = (name: string, more: object): EngineAnswer => ({
 
 const FAILED = 'ConditionalCheckFailed'
 
-/** The sort key of each index, next to the table's own. */
+/** The sort key of each index, in addition to the table's own sort key. */
 const SORTED: Readonly<Record<string, string>> = { expiry: 'due' }
 
 /**
- * As much of DynamoDB as this project uses, in memory and at once. That it does what the engine does is shown by
- * `memory-engine.test.ts`, and by playing the same games on both.
+ * Imitates the part of DynamoDB that this project uses, in memory and without delay. `memory-engine.test.ts`,
+ * and games that are played on both engines, show that this engine behaves like the real engine.
  */
 export function memoryEngine() {
   const { tableOf, select, batchGet } = newTables()
   const tokens = new Set<string>()
   const { found, passes, inTheWay } = conditionsOn(tableOf)
 
-  /** Does a write whose condition holds. @returns the new item */
+  /** Performs a write if its condition holds. @returns the new item */
   function write(request: Request): WireItem | undefined {
     const next =
       request.Item ??
@@ -117,7 +117,7 @@ export function memoryEngine() {
   }
 }
 
-/** Returns the stored item of each request, and whether its condition holds. */
+/** Returns the stored item of each request, and whether the request's condition holds. */
 function conditionsOn(tableOf: (request: Request) => MemoryTable) {
   const found = (request: Request) => tableOf(request).at(request.Item ?? request.Key ?? {})
   return {
@@ -131,7 +131,7 @@ function conditionsOn(tableOf: (request: Request) => MemoryTable) {
   }
 }
 
-/** Returns the items that a batch stores, each independently. */
+/** Returns the items that a batch write stores, each independently. */
 export const batchIn = ({
   RequestItems,
 }: object & { RequestItems?: unknown }): { TableName: string; Item: WireItem }[] =>
@@ -139,10 +139,10 @@ export const batchIn = ({
     ([TableName, requests]) => requests.map(({ PutRequest }) => ({ TableName, ...PutRequest })),
   )
 
-/** The beginning of a query's condition: the partition, in the table or in an index. */
+/** The beginning of a query's condition: the partition key, in the table or in an index. */
 const PARTITION = /^(#?\w+) = (:\w+)/
 
-/** Tables with their look-ups. */
+/** Creates tables and functions that look up their items. */
 function newTables() {
   const tables = new Map<string, MemoryTable>()
   const tableOf = ({ TableName }: Pick<Request, 'TableName'>): MemoryTable => {
@@ -151,7 +151,7 @@ function newTables() {
     return table
   }
 
-  /** Returns the items of a query: those of a partition with matching sort keys, in order. */
+  /** Returns the items of a query, in order: the items of a partition with matching sort keys. */
   function queried(request: Request, name: string, partition: string): readonly WireItem[] {
     const { ExclusiveStartKey: from, KeyConditionExpression, IndexName = '' } = request
     const inOrder = orderBy(SORTED[IndexName] ?? 'sk')
@@ -161,7 +161,7 @@ function newTables() {
       .sort(inOrder)
   }
 
-  /** The items of a segment of a scan, in order. */
+  /** Returns the items of a segment of a scan, in order. */
   function scanned(request: Request): readonly WireItem[] {
     const { Limit = Number.POSITIVE_INFINITY, ExclusiveStartKey: from } = request
     const found: WireItem[] = []
@@ -210,13 +210,13 @@ const order = (a: WireItem[string] | undefined, b: WireItem[string] | undefined)
 
 const textOrder = (a = '', b = ''): number => (a < b ? -1 : Number(a > b))
 
-/** The order of a table or an index: that of a sort key, then of the table's own keys. */
+/** Compares items by the sort key of a table or an index, then by the table's own keys. */
 const orderBy =
   (sorted: string) =>
   (a: WireItem, b: WireItem): number =>
     order(a[sorted], b[sorted]) || textOrder(a['pk']?.S, b['pk']?.S) || textOrder(a['sk']?.S, b['sk']?.S)
 
-/** Spreads partitions over segments, each partition in one. */
+/** Reports whether a partition belongs to a segment of a scan. Each partition belongs to one segment. */
 function inSegment(pk: string, { Segment, TotalSegments }: Request): boolean {
   if (Segment === undefined || TotalSegments === undefined) return true
   const sum = [...pk].reduce((all, letter) => (all * 31 + letter.charCodeAt(0)) % 65_521, 7)

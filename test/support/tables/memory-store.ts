@@ -24,7 +24,7 @@ import type { WireItem } from './wire-values.ts'
 const tables = { data: 'data', cluster: 'cluster', ceremony: 'ceremony' } as const
 
 export interface MemoryOptions {
-  /** the results of the first commits: a forced conflict, or the real result */
+  /** the results of the first commits: a forced conflict, or the real result of the commit */
   verdicts?: ('done' | 'conflict')[]
   /** epoch milliseconds; absent: time stands still, and every commit has just read the cluster record */
   now?: () => number
@@ -32,7 +32,7 @@ export interface MemoryOptions {
 
 export type MemoryStore = ReturnType<typeof memoryStore>
 
-/** The store that tests call: the record is the stored one, and everything is allowed. */
+/** The store that tests call, with the stored cluster record and without policy checks. */
 type OwnStore = Omit<ItemStore, 'commit'> & {
   commit(
     changes: readonly Change[],
@@ -42,12 +42,13 @@ type OwnStore = Omit<ItemStore, 'commit'> & {
 }
 
 /**
- * The store of tests that need no whole service: the adapter itself, its tables in an engine in memory, which answers
- * as the real one does (`memory-engine.test.ts`). `reads`: kinds and sort keys, a text for each read; `commits`: those
- * that were done; `stored`: what stands in the tables; `as`: the store as a function of a folder has it, by its uses.
+ * The store of tests that need no whole service: the real adapter, with tables in an in-memory engine that
+ * answers like the real engine (`memory-engine.test.ts`). `reads` lists kinds and sort keys, a text for each
+ * read. `commits` lists the successful commits. `stored` returns the items of the tables. `as` returns the
+ * store that the function of a folder gets, with the function's declared uses.
  *
- * Tests have no other stand-in. What no engine does when it is told to (fail, take long, answer in pages of a test's
- * choice, count what runs at once) is one method of this store replaced, in the test that needs it.
+ * Tests have no other replacement for the store. If a test needs a store that fails, is slow, returns pages
+ * of a chosen size or counts concurrent calls, the test replaces one method of this store.
  */
 export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }: MemoryOptions = {}) {
   const memory = memoryEngine()
@@ -101,10 +102,7 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
 
 const wireOf = (item: object): WireItem => toWireItem(item) as WireItem
 
-/**
- * Returns the stored items, without the journal.
- * @param seconds the time
- */
+/** Returns the stored items, without the journal. / @param seconds the present time */
 function lookAt({ items }: ReturnType<typeof memoryEngine>, seconds: () => number) {
   const itemOf = (wire: WireItem): Item | undefined => {
     const stored = fromWireItem(wire, 'rounded') as unknown as StoredItem

@@ -3,12 +3,12 @@ import type { WireItem } from './wire-values.ts'
 /** A table in memory. */
 export type MemoryTable = ReturnType<typeof memoryTable>
 
-/** Items of a partition, by what tells them apart. */
+/** Items of a partition, by sort key. */
 type Partition = Map<string, WireItem>
 
 /**
- * Items by partition and sort key; and by each attribute that somebody has looked for, so that a read of an index
- * takes as long as what it finds.
+ * Stores items by partition key and sort key. Also indexes items by each attribute that a request has looked
+ * for, so that reading an index takes time only for the found items.
  */
 export function memoryTable() {
   const partitions = new Map<string, Partition>()
@@ -43,11 +43,11 @@ export function memoryTable() {
       add(partitions, textOf(item['pk']), textOf(item['sk']), item)
       for (const [name, index] of indexes) add(index, item[name]?.S, placeOf(item), item)
     },
-    /** Items that have a text as an attribute. */
+    /** Returns the items with a text as the value of an attribute. */
     partition: (name: string, value: string): WireItem[] => [
       ...((name === 'pk' ? partitions : indexOf(name)).get(value)?.values() ?? []),
     ],
-    /** Keys of partitions from one on, in order. */
+    /** Returns partition keys from a key on, in order. */
     partitionsFrom: (pk: string): string[] => [...partitions.keys()].filter(key => key >= pk).sort(),
   }
 }
@@ -55,7 +55,7 @@ export function memoryTable() {
 const textOf = (attribute: WireItem[string] | undefined): string => attribute?.S ?? ''
 const placeOf = (item: WireItem): string => JSON.stringify([textOf(item['pk']), textOf(item['sk'])])
 
-/** Adds an item. An item without the attribute is not in that index. */
+/** Adds an item to an index. An item without the index's attribute is not in the index. */
 function add(to: Map<string, Partition>, value: string | undefined, name: string, item: WireItem): void {
   if (value === undefined) return
   const partition: Partition = to.get(value) ?? new Map()

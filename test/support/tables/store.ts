@@ -24,7 +24,10 @@ export interface Where {
   send?: TableSend | undefined
 }
 
-/** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
+/**
+ * Returns the store adapter on the tables of a host, with a clock that tests can change. A test file uses one
+ * host.
+ */
 export function tableStore(
   where: Where,
   {
@@ -49,7 +52,7 @@ export function tableStore(
 
 const AT_ONCE = 100
 
-/** Writes many items, a hundred at a time. */
+/** Writes many items, a hundred in each call. */
 export async function seed(
   { commit }: Pick<ReturnType<typeof tableStore>, 'commit'>,
   changes: readonly Change[],
@@ -57,7 +60,7 @@ export async function seed(
   for (let at = 0; at < changes.length; at += AT_ONCE) await commit(...changes.slice(at, at + AT_ONCE))
 }
 
-/** A client of the engine itself; to be destroyed. */
+/** Returns a client of the engine itself. The caller must destroy the client. */
 const engineAt = ({ engine_url: url, credentials }: Where): DynamoDBClient =>
   new DynamoDBClient({ endpoint: url, region: 'us-east-1', credentials })
 
@@ -81,7 +84,7 @@ export async function snapshot(where: Where): Promise<Map<string, Seen>> {
   return found
 }
 
-/** Everything in the tables, each item as a text. */
+/** Returns all items of the tables, each item as a text. */
 export async function everything(where: Where): Promise<string[]> {
   const client = engineAt(where)
   const found: string[] = []
@@ -93,8 +96,8 @@ export async function everything(where: Where): Promise<string[]> {
 }
 
 /**
- * Calls an engine as the adapters do, over their connections. The address is a parameter, because late work of an
- * earlier file would read the environment later and find another engine.
+ * Calls an engine as the adapters do, over their connections. The address is a parameter, because late work
+ * of an earlier test file would read the environment later and call another engine.
  */
 export function sendTo(url: string, credentials: AccessKeyPair): TableSend {
   const settings = readWireSettings({ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: url })
@@ -103,14 +106,17 @@ export function sendTo(url: string, credentials: AccessKeyPair): TableSend {
 
 const known = new WeakMap<Where, TableSend>()
 
-/** Sends calls to the tables; one for each place. */
+/** Returns the function that sends calls to the tables of a host. Each address has one such function. */
 export function sendAt(where: Where): TableSend {
   const found = where.send ?? known.get(where) ?? sendTo(where.engine_url, where.credentials)
   known.set(where, found)
   return found
 }
 
-/** Returns an item as stored, with the attributes that readers never see; undefined when there is none. */
+/**
+ * Returns an item as stored, with the attributes that readers never see, or undefined if the item does not
+ * exist.
+ */
 export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
   const table = tableNameOf(where.tables, at)
   const RequestItems = { [table]: { Keys: [{ pk: at.pk, sk: at.sk }], ConsistentRead: true } }

@@ -3,9 +3,9 @@ import type { StorageCall } from '../faults/storage-tap.ts'
 import { sendAt, type Where } from './store.ts'
 
 /**
- * Returns the changes of calls to the tables, read from the items that they name: sorted kinds, or `gone` for a
- * deleted item. Whether a call reached the engine does not matter: an item counts if it has a revision that one of
- * the calls sets. Items without revisions are left out.
+ * Returns the changes that calls to the tables made, read from the items that the calls name: sorted kinds,
+ * or `gone` for a deleted item. An item counts if it has a revision that one of the calls sets, whether or
+ * not the call's answer arrived. Items without revisions are left out.
  */
 export async function changesBy(where: Where, calls: readonly StorageCall[]): Promise<string[]> {
   const writes = calls.flatMap(call => call.writes).filter(one => one.action === 'Delete' || one.rev)
@@ -25,7 +25,7 @@ const nameOf = ({ table, pk, sk }: Place): string => `${table} ${pk} ${sk}`
 
 const AT_ONCE = 100
 
-/** Items by place, as they stand now. */
+/** Returns the stored items by place. */
 async function itemsAt(where: Where, places: readonly Place[]): Promise<Map<string, Item>> {
   const unique = [...new Map(places.map(one => [nameOf(one), one])).values()]
   const send = sendAt(where)

@@ -17,7 +17,7 @@ const PORTS = `${root}shared/ports.ts`
 /** Functions of `Object` that read every member of their arguments. */
 const READ_ALL = ['assign', 'entries', 'values']
 
-/** A place that reads every member of a value whose own members are ports. */
+/** A piece of code that reads every member of a value whose members are ports. */
 export interface PortCopy {
   /** the path in the checkout, and the line */
   at: string
@@ -97,6 +97,6 @@ function portFinder({ program, checker }: Project): (type: Type) => string[] {
   }
 }
 
-/** The types of a union, or the one type. */
+/** Returns the types of a union, or the type itself. */
 const partsOf = (type: Type): readonly Type[] =>
   (type.flags & TypeFlags.Any) !== 0 ? [] : type.isUnionType() ? type.getTypes() : [type]

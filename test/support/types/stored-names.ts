@@ -11,7 +11,8 @@ export { stored }
 `
 
 /**
- * Returns the names of attributes by kind, `a.b` for one within another, `*` for any key. The names come from the type declarations of the stored items.
+ * Returns the names of attributes by kind of item, `a.b` for an attribute inside another, `*` for any key.
+ * The names come from the type declarations of the stored items.
  */
 export const namesOfStored = (): Record<string, string[]> =>
   withProject(
@@ -28,7 +29,10 @@ export const namesOfStored = (): Record<string, string[]> =>
     { [PROBE]: TEXT },
   )
 
-/** Names of a type's attributes: those of elements of lists, and of all members of a union, as well. */
+/**
+ * Returns the names of a type's attributes, including attributes of list elements and of all members of a
+ * union.
+ */
 function namesIn(checker: Checker, type: Type, before: string): string[] {
   if (type.isUnionType()) return type.getTypes().flatMap(one => namesIn(checker, one, before))
   // a text with a brand is a text

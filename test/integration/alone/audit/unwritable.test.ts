@@ -10,7 +10,7 @@ let mount = ''
 beforeAll(async () => {
   host = await ownHost()
   mount = (await host.api('GET', '/sys/auth')).body.data['cloud/'].accessor
-  // functions that have not run yet open an audit log on a full disk
+  // functions that have not run yet open their audit log on a full disk
   rmSync(`${host.directory}/audit.log`)
   symlinkSync('/dev/full', `${host.directory}/audit.log`)
 })

@@ -16,7 +16,7 @@ const NAMES = ['east', 'west'] as const
 
 let kept: SetSnapshot
 let set: ClusterSet
-/** The stored roles. A request that changed nothing leaves them equal. */
+/** The stored items of both clusters. A request that changes nothing leaves this text equal. */
 let before = ''
 
 const rolesNow = async (): Promise<string> =>
@@ -50,7 +50,10 @@ interface Asked extends Sent {
   operator: boolean
 }
 
-/** Adds the cluster's operation token where the operation takes one, except in some requests. */
+/**
+ * Adds the cluster's operation token to the body if the operation takes such a token, except in some
+ * requests.
+ */
 const bodyOf = ({ body, operator }: Asked, { requestBody }: Operation): unknown => {
   const asked = requestBody?.content['application/json'].schema['properties'] as object | undefined
   const takes = asked !== undefined && Object.hasOwn(asked, 'dr_operation_token')

@@ -17,8 +17,8 @@ import { raw, snapshot, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// One commit disables a mount. A job then removes its items; it may die at any call to the tables, and the
-// hourly round starts it again. A token of a removed mount is invalid.
+// One commit disables a mount, and a job then removes the mount's items. The job may die at any call to the
+// tables, and the hourly schedule starts the job again. A token of a removed mount is invalid.
 
 afterEach(async () => {
   clock.reset()

@@ -14,12 +14,12 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 import { changesBy } from '../../../support/tables/written.ts'
 import { manySteps, oneCommit, type Sent, type Writing } from '../../crash/requests.ts'
 
-// Cuts every request that writes at each of its storage calls: before the call reaches the engine, and after it took
-// effect but its answer was lost. The tables must then have no change or the whole change, the client gets an error,
-// and a repeated request completes it.
+// Cuts every request that writes at each of its storage calls: before the call reaches the engine, and after
+// the call took effect but its answer was lost. The tables must then have no change or the whole change, the
+// client gets an error, and a repeated request completes the change.
 
 /**
- * Handlers whose crashes other files test: alone/rotate-root/rotate-root.test.ts,
+ * Handlers whose crashes other test files cover: alone/rotate-root/rotate-root.test.ts,
  * alone/tidy/runs.test.ts, the removal of mounts, initialisation.
  */
 const elsewhere = [
@@ -94,8 +94,8 @@ const titled = (rows: readonly Writing[]) =>
   rows.map(row => ({ name: `${row.endpoint}${row.title ? ` (${row.title})` : ''}`, row }))
 
 /**
- * Sends the request with a fault. The result reads what has changed, now or later, and can send the
- * request again.
+ * Sends the request with a fault. The result reads the changes, at once or later, and can send the request
+ * again.
  */
 async function cutAt(row: Writing, fault: Cut & { whole?: true }) {
   const request = await row.arrange(mount)
@@ -106,8 +106,8 @@ async function cutAt(row: Writing, fault: Cut & { whole?: true }) {
   await settled()
   const struck = (await storage.calls()).some(call => call.struck)
   await storage.mend()
-  // a function that met the fault records it for the status endpoint; the request itself did not change
-  // that
+  // a function that met the fault records the fault for the status endpoint; this record is no change by the
+  // request
   const changes = async () =>
     (await changesBy(cluster, await storage.calls())).filter(change => change !== 'fault')
   return { reply, struck, changes, repeated: () => send(request) }
@@ -119,7 +119,7 @@ function isClear(reply: Reply, where: string): void {
   expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
 }
 
-// these tests come first because completing such requests reads all tokens
+// these tests come first, because completing requests with several commits reads all tokens
 describe('a request with several commits', () => {
   test.each(titled(manySteps))('$name is complete after a retry, wherever it was cut', async ({ row }) => {
     const { wanted, calls } = await undisturbed(row)

@@ -34,7 +34,7 @@ import { tableStore } from '../../../support/tables/store.ts'
 
 const REGION = 'us-east-1'
 
-/** Breaks all connections without telling the clients, as happens to a frozen environment. */
+/** Breaks all connections without notifying the clients, as happens to a frozen environment. */
 async function freeze(): Promise<void> {
   await aws.dropConnections()
   await storage.dropConnections()

@@ -6,8 +6,8 @@ import { ownHost } from '../../../support/service/own-host.ts'
 
 withoutWaiting()
 
-// KMS unwraps the keyring once per container. Warm containers do not need KMS. A cold one answers 503 until
-// KMS answers.
+// KMS unwraps the keyring once per container. Warm containers do not need KMS. A cold container answers 503
+// until KMS answers.
 
 let host: Awaited<ReturnType<typeof ownHost>>
 let aws: ProviderControl

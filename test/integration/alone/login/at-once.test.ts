@@ -27,7 +27,7 @@ interface Sent {
   send: () => Promise<Reply>
   operation: string
   status: number
-  /** text that appears only in this request's answer and entries */
+  /** text that appears only in the answer and the log entries of this request */
   own: string
   mine: (reply: Reply) => unknown
   calls: Record<string, unknown>
@@ -162,7 +162,7 @@ test('a failed shared read is repeated separately for each waiting request', asy
   const lines = logged()
   for (const { status, headers } of replies) {
     expect(status).toBe(200)
-    // the failed shared read, its own repetition, and the read of the role
+    // the failed shared read, the request's own repetition of the read, and the read of the role
     expect(lines.get(headers['x-request-id'] ?? '')?.calls).toEqual({ dynamodb: 3 })
   }
   expect(struck).toHaveLength(held.length + MAX_ATTEMPTS)

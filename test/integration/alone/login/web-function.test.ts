@@ -80,7 +80,7 @@ describe('64 concurrent logins at a Web Function', () => {
   const loginFrom = (from: string, fields: object) =>
     api('POST', `${mount}/login`, fields, { token: '', from, headers: { 'x-forwarded-for': '10.9.9.9' } })
 
-  /** Prepares one login of each kind. Each has its own source address, which its role allows or not. */
+  /** Prepares one login of each kind. Each login has its own source address, which its role allows or not. */
   async function four(index: number): Promise<Sent[]> {
     const at = (kind: number) => `127.${kind}.0.${index + 1}`
     const policy = fresh('p')

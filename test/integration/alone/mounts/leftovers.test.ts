@@ -17,7 +17,7 @@ import {
 } from '../../../support/service/cluster.ts'
 import { everything, snapshot, tableStore } from '../../../support/tables/store.ts'
 
-/** Kinds whose items may belong to a mount. */
+/** Kinds of items that may belong to a mount. */
 const taken = (Object.keys(itemKinds) as Kind[])
   .filter(kind => itemKindSpec(kind).goesWith !== undefined)
   .sort()
@@ -31,7 +31,7 @@ async function places(): Promise<Map<string, string>> {
 /** A policy that allows creating tokens. */
 const maker = fresh('maker')
 
-/** Uses a mount until there is an item of each kind. */
+/** Uses a mount until the tables contain an item of each kind. */
 async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await done('POST', `${path}/config/client`, { iam_server_id_header_value: '' })
   await done('POST', `${path}/config/identity`, { iam_alias: 'unique_id' })
@@ -54,10 +54,10 @@ async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await done('GET', `${path}/role/open`, undefined, { headers: { 'x-vault-wrap-ttl': '1h' } })
   const child = await make({}, { token: iam.client_token })
   await make({}, { token: child.client_token })
-  // a rotation that was cut leaves its guard
+  // a rotation that died leaves its guard
   const guard = { leaseUntil: 0, makingSince: 0, owner: 'somebody' }
   await tableStore(cluster).commit(createItem(key('rotation', accessor), guard))
-  // a throttled role write leaves the principals that it has resolved
+  // a throttled role write leaves the principals that IAM has resolved
   await tableStore(cluster).commit(
     createItem(key('resolved-principals', accessor, 'x'), { ids: {} } as never, { expires: 2_000_000_000 }),
   )

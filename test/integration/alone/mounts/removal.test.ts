@@ -11,8 +11,8 @@ import { raw, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// The job that removes a mount may die at any point. The items it leaves have no effect, and the hourly
-// round removes them.
+// The job that removes a mount may die at any point. The remaining items have no effect, and the hourly
+// schedule removes them.
 
 let tables: ReturnType<typeof tableStore>
 beforeAll(() => {
@@ -44,7 +44,7 @@ describe('a disabled mount is removed in the end although the storage fails', ()
     ['a later listing', { operation: 'Query', skip: 40, when: 'before', kind: 'error', times: FOREVER }],
     [
       'its deletions',
-      // the first two transactions disable the mount and enable another at its path
+      // the first two transactions disable the mount and enable another mount at the same path
       { operation: 'TransactWriteItems', skip: 2, when: 'before', kind: 'throttle', times: FOREVER },
     ],
     [
@@ -72,7 +72,7 @@ describe('a disabled mount is removed in the end although the storage fails', ()
     await done('POST', `/sys${path}`, { type: 'cloud' })
     expect(await lives(auth.client_token)).toBe(false)
     expect((await api('POST', `${path}/login`, worker.signed(), { token: '' })).status).toBe(400)
-    // the job fails, and both of its repetitions
+    // the job fails, and both of its repetitions fail
     await settled()
     if (fault.times === FOREVER) expect(await removing()).toContain(accessor)
     await storage.reset()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
-// A secondary returns after the journal was trimmed.
+// A secondary returns after its primary's journal was trimmed.
 
 const DAY = 24 * 3_600_000
 
@@ -15,7 +15,7 @@ test('a secondary that was away for 31 days runs a full sync, without a wipe', a
   for (const name of ['stays', 'changes', 'goes']) await write(before, name, 'first')
   await before.converge()
   const { treeId } = await before.at('west').record()
-  // from now on no worker of west runs
+  // no worker of west runs from here on
   await write(before, 'changes', 'later')
   await write(before, 'comes', 'later')
   await before.at('east').ok('DELETE', '/sys/policies/acl/goes')
@@ -23,7 +23,7 @@ test('a secondary that was away for 31 days runs a full sync, without a wipe', a
   await before.at('east').minute()
   await write(before, 'comes', 'last')
   const { at, members } = await before.snapshot()
-  // by now DynamoDB has deleted all expired items on both clusters
+  // at this time DynamoDB has deleted all expired items on both clusters
   const isLeft = ({ ttl }: { ttl?: { N?: string } }) => ttl?.N === undefined || Number(ttl.N) * 1000 > at
   const kept = members.map(one => {
     const { data, cluster, ceremony } = one.items

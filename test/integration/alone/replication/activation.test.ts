@@ -30,7 +30,7 @@ import { primaryWorld } from '../../../unit/link/serve/world.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000001'
 const STEPS = ['handshake', 'close', 'wipe', 'sync', 'serve']
-/** A policy that west has before the activation, with a field that its own keyring encrypted. */
+/** A policy of west before the activation, with a field that west's own keyring encrypted. */
 const OLD = key('client-config', 'old')
 
 let east: Member
@@ -53,7 +53,10 @@ beforeEach(async () => {
   await begun(token)
 })
 
-/** Stores the state after an administrator's request: an operation with a token, and the cluster's earlier items. */
+/**
+ * Stores the state that an administrator's request leaves: an operation with a token, and the cluster's
+ * earlier items.
+ */
 async function begun(given: string, { address = 'http://east.inside', ca = 'PEM' } = {}): Promise<void> {
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
@@ -111,7 +114,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
 
 const steps: Readonly<Record<string, OperationStep>> = operationWorkflows.activation.steps
 
-/** Runs all steps, as the workflow does. */
+/** Runs all steps of the activation, as the workflow does. */
 async function takeSteps(run: OperationRun, names: readonly string[] = STEPS): Promise<void> {
   for (const name of names)
     for (let tries = 0; (await steps[name]?.(run, OPERATION))?.next === 'again'; tries++)
@@ -125,7 +128,7 @@ const recordOf = async () => {
   return { record: record.data, operation: operation.data }
 }
 
-/** Checks that all items that west had before still exist, and can be decrypted. */
+/** Checks that all items of west from before the activation still exist, and can be decrypted. */
 async function isOld(): Promise<void> {
   const { record } = await recordOf()
   expect(record).toMatchObject({ mode: 'disabled' })
@@ -136,7 +139,7 @@ async function isOld(): Promise<void> {
   expect(opened.reveal()).toBe('of west alone')
 }
 
-/** Checks that west has exactly east's items, and decrypts fields of the set's keyring. */
+/** Checks that west has exactly east's items, and can decrypt fields with the set's keyring. */
 async function isNew(): Promise<void> {
   const { record } = await recordOf()
   const mine = await everythingOf({ ...west, treeId: record.treeId ?? '' })
@@ -200,7 +203,10 @@ describe('an activation', () => {
   })
 })
 
-/** Runs the steps in processes that die one after the other, each one call later than the previous one. */
+/**
+ * Runs the steps in processes that die one after the other. Each process dies one call later than the
+ * previous process.
+ */
 async function killedAtEveryCall(
   names: readonly string[],
   afterEachDeath: () => Promise<void>,
@@ -263,7 +269,10 @@ describe('over TLS that a load balancer in front of the primary terminates', () 
   const authority = createLocalAuthority('an organisation')
   const onHost = { plainEndpoints: true }
 
-  /** Runs the handshake through such a balancer, trusting the given authorities. @returns why it failed */
+  /**
+   * Runs the handshake through a load balancer with its own certificate, trusting the given authorities.
+   * @returns why the handshake failed
+   */
   async function handshakeBy(ca: string, names?: readonly string[]): Promise<string | undefined> {
     const primary = await primaryWorld()
     primary.clock.ms = west.turn.ms

@@ -60,7 +60,9 @@ const byAws = (name: CommonAlarm, value = 1): Scene => ({
   cause: () => watched.at('east').aws(name, set.clock.now(), value),
 })
 
-/** Counts something for a Lambda in each of some groups; one of them is enough. */
+/**
+ * Counts a Lambda metric for a function in each group of folders. A count in one of the folders is enough.
+ */
 const byLambda = (name: CommonAlarm, metric: string, folders: readonly string[]): Scene => ({
   at: 'east',
   cause: async () => {
@@ -73,7 +75,7 @@ const byLambda = (name: CommonAlarm, metric: string, folders: readonly string[])
   },
 })
 
-/** Calls a function that has no route, and ignores the result; only Lambda's count matters. */
+/** Calls a function that has no route, and ignores the result, because only Lambda's metrics matter. */
 const byInvocation = (folder: string, method: string, path: string): Scene => ({
   at: 'east',
   cause: async () => {
@@ -153,7 +155,7 @@ const scenes: Record<CommonAlarm, Scene> = {
   },
   Corrupted: {
     at: 'east',
-    // deletes an item as DynamoDB's expiry would, here an unexpired token
+    // deletes an item as DynamoDB's time to live would, here an unexpired token
     cause: async () => {
       const { body } = await set.at('east').ok('POST', '/auth/token/create', { policies: ['default'] })
       const place = key('token', body.auth.accessor)
@@ -187,7 +189,7 @@ const scenes: Record<CommonAlarm, Scene> = {
       await minutes(2)
       set.at('west').kms.setEnabled(false)
       await minutes(32)
-      // following continues with the keyring that is already unwrapped
+      // the secondary continues to follow with the keyring that it has already unwrapped
       await set.at('east').ok('POST', '/sys/policies/acl/while-away', { policy: 'path "a" {}' })
       await minutes(2)
       const [east, west] = await Promise.all([set.at('east').head(), set.at('west').head()])

@@ -18,7 +18,7 @@ const POLICY = `path "sys/replication/dr/secondary/*" { capabilities = ["update"
 let set: ClusterSet
 /** a token made on the primary before the disaster */
 let prepared = ''
-/** the same without the policy */
+/** a token like `prepared`, but without the operator's policy */
 let narrow = ''
 /** secrets that must not appear in any output */
 const canaries: string[] = []
@@ -29,7 +29,7 @@ const west = (method: string, path: string, body?: unknown, options: object = an
 
 /** Runs a ceremony on the secondary with the primary's shares. */
 async function generated(): Promise<string> {
-  // the limit of ten starts a minute
+  // the service allows ten starts a minute
   set.pass(60_000)
   const { body: started } = await west('PUT', `${GENERATE}/attempt`, {})
   expect(started).toMatchObject({ started: true, required: 3, progress: 0 })
@@ -59,7 +59,7 @@ beforeAll(async () => {
   canaries.push(prepared, narrow)
   await set.join('west', 'east')
   await set.converge()
-  // from here on the primary is dead
+  // from here on the primary counts as dead
   set.cut('east', 'west')
   set.kill('east')
 })

@@ -5,7 +5,7 @@ import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Tests checks and repairs of the tree, level by level, on a primary and on a secondary.
+// Tests checks and repairs of the hash tree, level by level, on a primary and on a secondary.
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 let set: ClusterSet
@@ -74,7 +74,7 @@ async function overwrite(
   expect(done).toBe('done')
 }
 
-/** Returns the numbers of page and bucket. */
+/** Returns the numbers of the page and the bucket of an item. */
 async function numbers(name: string, { kind, pk, sk }: Key): Promise<[page: string, subpage: number]> {
   const bucket = treeBucketOf(await treeIdOf(name), kind, pk, sk)
   return [String(Number.parseInt(bucket.pk.slice(-2), 16)), Number.parseInt(bucket.sk, 16)]

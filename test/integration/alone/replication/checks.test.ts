@@ -15,12 +15,12 @@ import {
 import type { RawItem } from '../../../support/set/mirror.ts'
 import { NAMES, play, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 
-// Tests the checks of games: each gets a history in which its rule is broken, because a check that never fails proves
-// nothing.
+// Tests the checks of games. Each check gets a history in which its rule is broken, because a check that
+// never fails proves nothing.
 
 let good: History
 let from: Warm
-/** Returns the names of the cluster that writes at the end, and of one that follows it. */
+/** The names of the cluster that writes at the end, and of a cluster that follows it. */
 const who = { primary: '', follower: '' }
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ const rulesBroken = (patch: Patch): string[] => {
 
 const isWritten = (entry: Entry): entry is Extract<Entry, { changes: unknown }> => entry.what === 'written'
 
-/** Returns the last matching entry. */
+/** Returns the last matching event of a history. */
 function last(history: readonly Entry[], fits: (entry: Extract<Entry, { changes: unknown }>) => boolean) {
   const index = history.findLastIndex(entry => isWritten(entry) && fits(entry))
   const entry = history[index]
@@ -151,7 +151,7 @@ const broken: Record<keyof typeof invariants, Patch> = {
   kept: laterEntry('primary'),
 }
 
-/** Writes the last journal entry of the primary to a cluster once more. */
+/** Writes the last journal entry of the primary to a cluster a second time. */
 const again =
   (of: keyof typeof who): Patch =>
   history => {

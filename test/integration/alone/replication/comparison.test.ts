@@ -29,7 +29,7 @@ beforeAll(async () => {
   await set.converge()
 })
 
-/** Changes an item of west and its tree, as a faulty sync would. */
+/** Changes an item of west and its leaf in the hash tree, as a faulty sync would. */
 async function missynced(name: string, change: (item: StoredItem) => StoredItem | null): Promise<void> {
   const { journal } = set.at('west').ports
   const { treeId = '' } = await set.at('west').record()
@@ -65,7 +65,7 @@ test('items that a full sync has missed or left over are found and fetched', asy
   await missynced('b', () => null)
   await missynced('only-here', item => ({ ...item, ...policy('only-here') }))
   expect(await isDue()).toBe(true)
-  // nothing is compared before both clusters have hashes
+  // the secondary compares nothing before both clusters have hashes
   await set.at('west').pull()
   expect(toldOf(AFTER_SYNC)).toEqual([])
   for (const name of ['east', 'west']) await set.at(name).minute({ hashes: true })
@@ -75,7 +75,7 @@ test('items that a full sync has missed or left over are found and fetched', asy
   const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
   expect(west?.items).toEqual(east?.items)
   expect(west?.kept).toEqual(east?.kept)
-  // fetched items are compared again; then the comparison ends
+  // the secondary compares fetched items again; then the comparison ends
   expect(await isDue()).toBe(true)
   await set.at('west').minute({ hashes: true })
   await set.at('west').pull()
@@ -101,7 +101,7 @@ test('an item that the primary returns differently each time is given up after t
       },
     }
   }
-  // a full sync, as after a long absence
+  // starts a full sync, as after a long absence
   const { journal } = set.at('west').ports
   await journal.moveHead(headMoves.requestSync(await set.at('west').head(), 'all'))
   await set.at('west').pull()

@@ -22,14 +22,15 @@ import { begun, differences, replayed, wrongSums } from '../../../support/servic
 import { noBrokenHead } from '../../../support/tables/heads.ts'
 import { sendTo, tableStore } from '../../../support/tables/store.ts'
 
-// Overlapping transactions on one item cancel each other on DynamoDB. If every login wrote the same item, all would
-// conflict.
+// Overlapping transactions on one item cancel each other on DynamoDB. If every login wrote the same item, all
+// logins would conflict.
 
 const AT_ONCE = 64
 const ROUNDS = sized(2, 16)
 /**
- * The highest accepted share of transactions that conflict by chance. A round writes to about 200 of 65,536 buckets, so two
- * transactions meet in about every fourth round. If every login wrote one item, more than half of them would conflict.
+ * The highest accepted share of transactions that conflict by chance. A round writes to about 200 of 65,536
+ * buckets, so two transactions meet in about every fourth round. If every login wrote one shared item, more
+ * than half of the logins would conflict.
  */
 const BY_CHANCE = sized(0.05, 0.01)
 
@@ -49,7 +50,10 @@ beforeAll(async () => {
 
 beforeEach(storage.reset)
 
-/** The result of many concurrent requests: how many were refused, and the share of transactions that conflicted. */
+/**
+ * Sends many requests concurrently, and returns how many were refused, and the share of transactions that
+ * conflicted.
+ */
 async function crowd(
   work: (index: number) => Promise<boolean>,
   rounds = ROUNDS,
@@ -69,7 +73,7 @@ async function crowd(
 async function isSound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
-  // items from before the journal are in no journal entry
+  // items from before the journal began are in no journal entry
   expect(await differences(journal, item => 'pos' in item)).toEqual([])
   expect(await wrongSums(journal, record.treeId)).toEqual([])
 }
@@ -87,8 +91,8 @@ test(`${AT_ONCE} concurrent logins, ${ROUNDS} times: none is refused, few confli
       : await workers[index % workers.length]?.tryLogin()
     return reply?.status === 200
   }
-  // the first login of each role creates its entity, so it runs first: all of these instances share one entity by their
-  // role, and each worker has its own
+  // the first login of each role creates the role's entity, so it runs first: all instances share one entity
+  // by their role, and each worker has its own entity
   for (const first of [0, ...workers.map((_, index) => instances.length + index)])
     expect(await logsIn(first)).toBe(true)
   const { refused, conflicts } = await crowd(logsIn)
@@ -97,7 +101,10 @@ test(`${AT_ONCE} concurrent logins, ${ROUNDS} times: none is refused, few confli
   await isSound()
 })
 
-/** Commits as a login does: a token and the entry of an instance. @param inside whether all of them also write one item */
+/**
+ * Commits as a login does: a token and the entry of an instance. @param inside whether all logins also write
+ * one shared item
+ */
 function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
   const { tap_url: endpoint = '', credentials } = cluster
   const send = sendTo(endpoint, credentials)

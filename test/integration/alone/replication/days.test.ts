@@ -5,7 +5,8 @@ import { createHourlyHandler } from '../../../../shared/workers/handlers.ts'
 import { standing, wrongSums } from '../../../support/service/journal.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Days pass on the test's clock. Tests what a secondary does by itself, and what DynamoDB deletes meanwhile.
+// Tests what a secondary does by itself while days pass on the test's clock, and what DynamoDB deletes in
+// these days.
 
 const HOUR = 3_600_000
 const GENERATION = 345_600_000
@@ -21,7 +22,7 @@ beforeEach(async () => {
   await set.join('west', 'east')
 })
 
-/** Returns a login's token with that lifetime. */
+/** Returns the token of a login with this lifetime. */
 async function tokenFor(ttl: string): Promise<string> {
   return (await at('east').ok('POST', '/auth/token/create', { ttl, no_parent: true })).body.auth.client_token
 }
@@ -34,7 +35,10 @@ const rootOf = async (name: string): Promise<[position: unknown, root: unknown]>
   return [data.last_dr_wal ?? data.last_remote_wal, data.merkle_root]
 }
 
-/** Checks that both clusters show readers the same items, have one root at one position, and sums that equal the items. */
+/**
+ * Checks that readers see the same items on both clusters, that both clusters have one root at one position,
+ * and that sums equal the items.
+ */
 async function isEven(): Promise<void> {
   await set.converge()
   await set.tick({ hashes: true })
@@ -60,7 +64,7 @@ const living = async (name: string): Promise<string[]> =>
     .map(({ pk, sk, rev, pos }) => `${pk} ${sk} ${rev} ${pos}`)
     .sort()
 
-/** Deletes expired items, as DynamoDB does at some time. @returns how many */
+/** Deletes expired items, as DynamoDB does at an arbitrary time. @returns the number of deleted items */
 async function swept(name: string): Promise<number> {
   const { journal } = at(name).ports
   const due = (await all(name)).filter(({ ttl }) => ttl !== undefined && ttl * 1000 <= set.clock.now())
@@ -93,7 +97,8 @@ describe('a secondary', () => {
       item => JSON.stringify(item) !== JSON.stringify(kept.get(`${item['pk']?.S} ${item['sk']?.S}`)),
     )
     const places = new Set(changed.map(({ pk }) => (pk?.S ?? '').replace(/#.*/, '')))
-    // journal entries of the canary, the head, hashes of the tree, the contact, and the lease of the puller
+    // the idle set stores journal entries of the canary, the head, hashes of the tree, the contact, and the
+    // lease of the puller
     expect(
       [...places].filter(place => !['j', 'journal', 't', 'contact', 'puller', 'link'].includes(place)),
     ).toEqual([])
@@ -102,7 +107,7 @@ describe('a secondary', () => {
 })
 
 describe('three days without the link, while a generation of tokens ends', () => {
-  /** Which cluster's DynamoDB deletes expired items, and how many hours after the disconnection. */
+  /** Orders in which DynamoDB deletes expired items: the hours after the disconnection, and the cluster. */
   const orders: Record<string, readonly (readonly [hour: number, name: string])[]> = {
     'on neither side': [],
     'on the primary': [
@@ -151,7 +156,7 @@ describe('three days without the link, while a generation of tokens ends', () =>
       await isEven()
       const there = (await all('west')).filter(item => item.kind === 'token' && !isDead(item))
       const east = (await all('east')).filter(item => item.kind === 'token' && !isDead(item))
-      // the root token, tokens that were renewed for long, and newer items
+      // the remaining items are the root token, tokens that were renewed for long, and newer items
       expect(there.length).toBe(east.length)
       expect((await at('east').request('POST', '/auth/token/lookup', { token: renewed })).status).toBe(200)
       expect((await at('east').request('POST', '/auth/token/lookup', { token: again })).status).not.toBe(200)

@@ -4,11 +4,11 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { deathsAtEachCall, type Scene } from '../../../support/set/scenes.ts'
 import type { ClusterSet } from '../../../support/set/set.ts'
 
-// Processes die at each of their calls during a role change. The change happens once, or not at all.
+// Processes die at each of their calls during a role change. The role change happens once, or not at all.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-/** Calls between two deaths; testing all calls would take minutes. */
+/** Number of calls between two deaths; testing all calls would take minutes. */
 const EVERY = sized(32, 1)
 
 let from: Warm
@@ -49,14 +49,14 @@ async function tookOver(set: ClusterSet): Promise<void> {
   await isSound(set, 'east', 'west')
 }
 
-/** Checks that west has fenced east, and knows it. */
+/** Checks that west has fenced east, and that west has recorded the fence. */
 async function fenced(set: ClusterSet): Promise<void> {
   await tookOver(set)
   const { fences } = (await set.at('west').ok('GET', `${R}/status`)).body.data
   expect(fences).toMatchObject([{ cluster_address: 'https://east.test', result: 'acknowledged' }])
 }
 
-/** Promotes west by force while east is disconnected and keeps serving; then reconnects them. */
+/** Promotes west by force while east is disconnected and keeps serving; then reconnects both clusters. */
 async function forcedApart(set: ClusterSet): Promise<void> {
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -67,7 +67,7 @@ async function forcedApart(set: ClusterSet): Promise<void> {
   await set.tick()
 }
 
-/** A switch with a write right before it. */
+/** Writes on the primary, and switches the roles right after the write. */
 async function switched(set: ClusterSet): Promise<void> {
   await write(set, 'east', 'last')
   expect((await operate(set, 'west', 'promote')).status).toBe(200)
@@ -78,7 +78,7 @@ async function withLast(set: ClusterSet): Promise<void> {
   expect(await policies(set, 'west')).toContain('last')
 }
 
-/** Checks that east has ended its epoch, and west has all of it. */
+/** Checks that east has ended its epoch, and west has all entries of it. */
 async function demoted(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 472])
   expect(await set.at('east').head()).toMatchObject({ mode: 'closed', successor: '' })
@@ -87,13 +87,13 @@ async function demoted(set: ClusterSet): Promise<void> {
   await tookOver(set)
 }
 
-/** Checks that a request without an answer has done everything or nothing. */
+/** Checks that a request without an answer has taken effect completely or not at all. */
 async function settledEither(set: ClusterSet): Promise<void> {
   const [east] = await health(set)
   await (east === 200 ? follows(set) : demoted(set))
 }
 
-/** Checks that west follows east, and has everything. */
+/** Checks that west follows east, and has all of its items. */
 async function follows(set: ClusterSet): Promise<void> {
   await write(set, 'east', 'after')
   await set.converge()
@@ -102,7 +102,7 @@ async function follows(set: ClusterSet): Promise<void> {
   await isSound(set, 'east', 'west')
 }
 
-/** Checks that west has no primary, and follows one when asked to. */
+/** Checks that west has no primary, and follows a primary after a new request. */
 async function followsNobody(set: ClusterSet): Promise<void> {
   expect((await set.at('west').record()).link).toMatchObject({ secondaryId: '', primaryAddrs: [] })
   expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
@@ -125,7 +125,10 @@ async function hasLeft(set: ClusterSet): Promise<void> {
 const updated = (given: (set: ClusterSet) => object | Promise<object>) => async (set: ClusterSet) =>
   void (await operate(set, 'west', 'update-primary', await given(set)))
 
-/** Promotes west by force while east is disconnected and keeps serving. Reconnects them whatever the result. */
+/**
+ * Promotes west by force while east is disconnected and keeps serving. Reconnects both clusters whatever the
+ * result.
+ */
 async function forcedSomehow(set: ClusterSet): Promise<void> {
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -137,7 +140,10 @@ async function forcedSomehow(set: ClusterSet): Promise<void> {
   }
 }
 
-/** Checks that the promoted cluster is primary and the other one has ended its epoch, or that nothing has changed. */
+/**
+ * Checks that the promoted cluster is primary and the other cluster has ended its epoch, or that nothing has
+ * changed.
+ */
 async function fencedOrNot(set: ClusterSet): Promise<void> {
   const [east] = await health(set)
   await (east === 200 ? follows(set) : fenced(set))
@@ -160,7 +166,9 @@ async function passedOver(set: ClusterSet): Promise<void> {
   }
 }
 
-/** Checks that one of them serves with everything, and the other one takes its token and follows. */
+/**
+ * Checks that one cluster serves with all items, and that the other cluster accepts its token and follows.
+ */
 async function oneServes(set: ClusterSet): Promise<void> {
   const [east, west] = await health(set)
   expect([east, west].sort()).toEqual([200, 472])
@@ -183,7 +191,7 @@ async function comesToTheSame(set: ClusterSet, primary: string): Promise<void> {
   await isSound(set, 'east', 'west')
 }
 
-/** Checks that east follows west and undoes the commits that only east had. */
+/** Lets east follow west. Checks that east undoes the commits that only east had. */
 const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
   before: async set => {
     await forcedApart(set)
@@ -207,9 +215,9 @@ const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
   },
 }
 
-/** Checks that west's tree was rebuilt and compared, and that west follows as before. */
+/** Reindexes west. Checks that west's tree was rebuilt and compared, and that west follows as before. */
 const reindexed: Pick<Scene, 'act' | 'holds'> & { every: number } = {
-  // it reads thousands of pages
+  // a reindex reads thousands of pages
   every: sized(5000, 101),
   act: set => operate(set, 'west', 'reindex', { diff: true }),
   holds: async set => {

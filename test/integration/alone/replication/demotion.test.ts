@@ -48,7 +48,7 @@ beforeEach(async () => {
     },
   )
   for (let n = 0; n < 3; n++) await commit(east, [policyAt(`p${n}`), `${n}`])
-  // a process has allocated a position, and dies
+  // a process has allocated a position, and has died before it wrote the entry
   await east.journal.allocate(formatEpoch(1, east.id))
 })
 
@@ -76,7 +76,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
   }
 }
 
-/** Runs all steps, as the workflow does. */
+/** Runs all steps of the demotion, as the workflow does. */
 async function takeSteps(run: OperationRun): Promise<void> {
   for (const step of Object.values(operationWorkflows.demotion.steps))
     for (let tries = 0; (await step(run, OPERATION)).next === 'again'; tries++)
@@ -88,7 +88,7 @@ const stand = async () => {
   return { record: record?.data, operation: operation?.data, head: await east.journal.head() }
 }
 
-/** Checks that east is a secondary without a primary, and its journal has no hole before its end. */
+/** Checks that east is a secondary without a primary, and that its journal has no hole before its end. */
 async function isDemoted(): Promise<void> {
   const { record, operation, head } = await stand()
   expect(record).toMatchObject({
@@ -147,7 +147,7 @@ describe('a demotion', () => {
     expect(record).toMatchObject({ mode: 'primary' })
     expect(record).not.toHaveProperty('operation')
     expect(operation).toMatchObject({ status: 'failed', fault: { text } })
-    // an operation that was replaced meanwhile is left to its replacement
+    // a late failure must not change an operation that has been replaced
     await failOperation(runOf(), OPERATION, { code: 'internal', text: 'again' })
     expect((await stand()).operation).toMatchObject({ fault: { text } })
   })

@@ -108,7 +108,7 @@ describe('a secondary that leaves its set', () => {
     expect([reply.status, reply.body.warnings[2]]).toEqual([200, expect.stringContaining('incomplete')])
     await set.at('west').ok('DELETE', '/sys/policies/acl/shared')
     await set.at('west').ok('POST', '/sys/policies/acl/shared', POLICY)
-    // another segment of the sync may have fetched it before
+    // another segment of the sync may have fetched the item before
     const late = async () => (await set.at('west').request('GET', '/sys/policies/acl/late')).status
     const before = await late()
     thaw()
@@ -127,7 +127,8 @@ describe('a secondary that leaves its set', () => {
     expect(kept).toEqual(right)
     await set.at('west').ok('POST', '/sys/replication/dr/primary/disable')
     await set.settled()
-    // its keys are deleted, so it cannot prove that it was this member: the administrator states that it left
+    // west's keys are deleted, so west cannot prove that it was this member: the administrator states that it
+    // left
     await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
     await set.join('west', 'east', 'again')
     await set.converge()
@@ -142,7 +143,7 @@ test('a failed step after the cluster has left is logged, and repeated until it 
     Promise.reject(Object.assign(new Error('not for you'), { name: 'AccessDeniedException' }))
   ports.background = { start }
   const reply = await disable()
-  // the cluster has left and serves, so the caller does not wait for the rest
+  // the cluster has left and serves, so the caller does not wait for the background work
   expect(reply.status, reply.text).toBe(200)
   await set.settled()
   const { mode, operation = '' } = await set.at('west').record()
@@ -179,7 +180,10 @@ test('a failed step after the cluster has left is logged, and repeated until it 
 /** Number of tokens that end at once. `TOKENS=1000 npm run test:long -- disable` uses fewer. */
 const TOKENS = Number(process.env['TOKENS'] ?? sized(60, 100_000))
 
-/** Each cluster has the item of a token that many times, but only one cluster issued it. */
+/**
+ * Returns a snapshot in which each cluster has the item of a token many times, although only one cluster
+ * issued the token.
+ */
 function crowded(snapshot: SetSnapshot, token: string): SetSnapshot {
   const accessor = accessorOfHash(tokenHashOf(token))
   const copies = (items: readonly WireItem[]): WireItem[] => {

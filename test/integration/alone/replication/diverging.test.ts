@@ -4,8 +4,8 @@ import { shortKeyName } from '../../../../shared/replication/secondary/diverging
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A primary's items are changed without journal entries, repeatedly. One item keeps differing, and the secondary follows
-// all others. After a repair of the primary the secondary starts again.
+// Changes a primary's items repeatedly without journal entries. One item keeps differing, and the secondary
+// follows in all other items. After a repair of the primary the secondary starts again.
 
 const X = key('policy', 'x')
 let set: ClusterSet
@@ -40,7 +40,7 @@ const operate = (path: string, more = {}) =>
 
 const status = async () => (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
 
-/** Changes an item without a journal entry, then commits a change that expects it. */
+/** Changes an item without a journal entry, then commits a change of the item. */
 async function divergeOnce(text: string): Promise<void> {
   const { journal } = set.at('east').ports
   const [item] = await journal.readRaw([X])
@@ -60,7 +60,7 @@ test('items that keep changing outside the primary’s journal are given up afte
   expect(syncsOf()).toBe(3)
   expect(await status()).toMatchObject({ corrupted_merkle_tree: false, state: 'stream-wals' })
   await divergeOnce('four')
-  // no sync fetches it any more, and journal entries are still applied
+  // no sync fetches the item any more, and journal entries are still applied
   for (const text of ['five', 'six']) {
     await divergeOnce(text)
     await write('other', text)

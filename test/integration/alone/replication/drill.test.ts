@@ -31,7 +31,9 @@ async function pair(): Promise<void> {
   await promotions(set).giveToken('west')
 }
 
-/** The calls of east's Lambda to its own API and to west's. @param lost whether an answer is lost */
+/**
+ * Sends the calls of east's Lambda to its own API and to west's API. @param lost whether an answer is lost
+ */
 const asking =
   (lost: (path: string) => boolean = () => false): AskCluster =>
   async (to, method, path, { body, token = '' } = {}) => {
@@ -43,7 +45,10 @@ const asking =
 const context = { getRemainingTimeInMillis: () => 900_000 } as Context
 const DRILL_TRIES = 4
 
-/** Runs the drill as the state machine does: repeats each step until it is done, retries failures, and reports the end. */
+/**
+ * Runs the drill as the state machine does: repeats each step until the step is done, retries failures, and
+ * reports the end.
+ */
 async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = async () => undefined) {
   const { ports } = set.at('east')
   const handler = createDrillHandler(set.at('east').as('on-drill'), { policy: 'drill', ask })

@@ -23,8 +23,8 @@ import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { differences, replayed, standing, wrongSums } from '../../../support/service/journal.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
-// Begins a journal over used tables, and ends it again: no item is lost or left out, and late writers do no harm. The
-// service is not running; the test uses its tables directly.
+// Begins a journal over used tables, and ends the journal again. No item may be lost or left out, and late
+// writers must do no harm. The service is not running; the test uses its tables directly.
 
 /** The items that exist before the journal begins. */
 const SIZE = sized(1000, 10_000)
@@ -56,7 +56,7 @@ async function become(change: (record: ClusterRecord) => ClusterRecord): Promise
   ).toBe('done')
 }
 
-/** Changes the record as primary/enable does. */
+/** Changes the cluster record as primary/enable does. */
 async function enabled(): Promise<string> {
   const { head, ...begun } = await beginOwnJournal(ports, await recordNow())
   expect(await ports.journal.transact([head])).toBe('done')
@@ -64,7 +64,7 @@ async function enabled(): Promise<string> {
   return begun.treeId
 }
 
-/** Changes the record as primary/disable does. */
+/** Changes the cluster record as primary/disable does. */
 async function disabled(): Promise<string> {
   const { journalStart } = await endJournalKeeping(ports, await recordNow())
   await become(({ epoch: _epoch, treeId: _treeId, treeComplete: _built, ...record }) => ({
@@ -130,7 +130,7 @@ describe('backfill', () => {
     const treeId = await enabled()
     let writes = 0
     const scan = journal.scan
-    // during the pass clients write, including one that read the cluster record before the journal began
+    // clients write during the pass, including a client that read the cluster record before the journal began
     const busy = {
       ...journal,
       scan: async (segment: Parameters<typeof scan>[0]) => {

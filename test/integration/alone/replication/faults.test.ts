@@ -175,7 +175,7 @@ describe('a fault shows as the page says', () => {
     watched = await watchedSet(set)
     const reply = (await inject()) as Reply | undefined
     if (text !== '' && reply) expect(reply.text).toContain(text)
-    // API Gateway counts answers: ten of these in each of two periods
+    // API Gateway counts ten of these answers in each of two periods
     if (alarm === 'ServerErrors') expect(reply?.status).toBeGreaterThanOrEqual(500)
     else if (alarm !== '') expect(watched.on(on)).toContain(alarm as CommonAlarm)
     if (field === '') return

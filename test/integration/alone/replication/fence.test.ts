@@ -27,7 +27,9 @@ async function forced(set: ClusterSet, name: string): Promise<string> {
   return (await set.at(name).record()).epoch ?? ''
 }
 
-/** Makes a cluster follow another one, and waits until it has an item that only that one wrote. */
+/**
+ * Makes a cluster follow another cluster, and waits until it has an item that only the other cluster wrote.
+ */
 async function following(set: ClusterSet, name: string, primary: string): Promise<void> {
   await promotions(set).giveToken(name)
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-again` })
@@ -62,11 +64,12 @@ test('a revoked cluster that is promoted by force, as in a drill, fences no clus
     text: claimantRevokedError(id).message,
   }
   expect((await status(set, 'west')).fences).toContainEqual(expect.objectContaining(denied))
-  // the stored denial stays, and the clusters are not called again
+  // the stored denial remains, and the clusters are not called again
   const asked = fences(set, 'west', 'east')
   await set.tick()
   expect(fences(set, 'west', 'east')).toBe(asked)
-  // a secondary of the drill's primary is known to the old primary, and still cannot fence it for the drill
+  // the old primary knows a secondary of the drill's primary, but the secondary still cannot fence it for the
+  // drill
   set.cut('north', 'east')
   await following(set, 'north', 'west')
   set.cut('west', 'north')

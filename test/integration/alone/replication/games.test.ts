@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { sized } from '../../../support/runner/size.ts'
 import { play, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 
-// Plays random actions of administrators, clients, networks and processes on the real code. `SEED=7` repeats a game
-// (`SEED=7,8` two), `GAMES=10000` plays many. Most games use tables in memory, which are much faster; every tenth uses the
-// engine (`ENGINE=real`: all; `ENGINE=memory`: none).
+// Plays random actions of administrators, clients, networks and processes on the real code. `SEED=7` repeats
+// a game (`SEED=7,8` two), `GAMES=10000` plays many. Most games use tables in memory, which are much faster;
+// every tenth uses the engine (`ENGINE=real`: all games; `ENGINE=memory`: no game).
 
 const { SEED, GAMES = sized(10, 300), FROM = 1, LENGTH = sized(15, 60), ENGINE } = process.env
 const seeds = SEED

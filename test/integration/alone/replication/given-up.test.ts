@@ -3,7 +3,8 @@ import type { Reply } from '../../../support/service/api.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Every attempt of a step fails. Tests the text that the caller gets, and that its advice works once the fault is repaired.
+// Every attempt of a step fails. Tests the error text that the caller gets, and that the text's advice works
+// once the fault is repaired.
 
 const R = '/sys/replication/dr'
 
@@ -37,9 +38,9 @@ interface Row {
   where: string
   steps: readonly string[]
   ask: () => Promise<Reply>
-  /** whether status shows the requested role */
+  /** whether the status shows the requested role */
   isThere: () => Promise<boolean>
-  /** the final result */
+  /** checks the final result */
   holds: () => Promise<unknown>
 }
 
@@ -99,7 +100,7 @@ test.each(cases)('%s whose step %s fails: the advice in its text works', async (
       /the step \w+ failed in every attempt: .*; find the details.*: the function is broken"|is still running/,
     )
     expect(reply.text).not.toMatch(/repeat the call/)
-    // an error's own text may not be public
+    // the text of an internal error may not be public
     const shown = await set.at(where).request('GET', `${R}/status`, undefined, { token: '' })
     expect(shown.text).not.toContain('the function is broken')
   }
@@ -111,7 +112,7 @@ test.each(cases)('%s whose step %s fails: the advice in its text works', async (
     await set.settled()
   }
   expect(await set.at(where).record()).not.toHaveProperty('operation')
-  // if status does not show the requested role, the request is repeated
+  // if the status does not show the requested role, the request is repeated
   if (reply.status !== 200 && !(await isThere())) {
     const again = await ask()
     expect(again.status, `${reply.text}\n${again.text}`).toBe(200)

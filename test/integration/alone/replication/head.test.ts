@@ -11,14 +11,15 @@ import { cluster, storage } from '../../../support/service/cluster.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
 import { sendAt, tableStore } from '../../../support/tables/store.ts'
 
-// Tests the head on the engine: its conditions equal the rules of docs/spec/journal-head.md, in one round trip.
+// Tests the journal head on the engine: its conditions equal the rules of docs/spec/journal-head.md, in one
+// round trip.
 
 let told: { message: string; rules: unknown; move: unknown }[] = []
 const { journal } = tableStore(cluster, {
   log: (message, fields) => void told.push({ message, ...(fields as { rules: unknown; move: unknown }) }),
 })
 
-/** Stores a head directly, without a move. */
+/** Stores a journal head directly, without a move. */
 async function putHead(head: Partial<JournalHead>): Promise<void> {
   const Item = defined({ ...journalHeadKey, kind: 'head', format: STORED_FORMAT, ...head })
   await sendAt(cluster)('PutItem', { TableName: cluster.tables.cluster, Item })
@@ -52,7 +53,7 @@ describe('each move on the engine', () => {
   })
 })
 
-/** Values of fields, most of which break rules. */
+/** Generates values of fields of the head, most of which break rules. */
 const anyHead: fc.Arbitrary<Partial<JournalHead>> = fc.record(
   {
     mode: fc.constantFrom<JournalHeadMode>('writing', 'closed', 'applying', 'draining', 'syncing'),
@@ -74,7 +75,7 @@ const names = Object.keys(moveCases) as HeadTransitionName[]
 
 const allModes = Object.keys(headIn) as JournalHeadMode[]
 
-/** Chooses mostly modes from which a move exists, so that both results are frequent. */
+/** Chooses mostly modes from which the move is allowed, so that both results are frequent. */
 const modeFor = (name: HeadTransitionName): fc.Arbitrary<JournalHeadMode> =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...allModes.filter(mode => moveCases[name].modes[mode])) },
@@ -94,7 +95,7 @@ test('for any head and any earlier read of it, the engine allows exactly the mov
         const move = moveCases[name].make(seen)
         const wanted = movedBy(stands, move)
         const made = await journal.moveHead(move)
-        // if the earlier head was broken already, the result reports it
+        // if the earlier head broke a rule already, the result reports it
         if (wanted === 'refused' && made !== 'refused') expect(told.at(-1)?.message).toBe(alarmingTexts.head)
         else expect(made).toEqual(wanted)
         counts[made === 'refused' ? 'refused' : 'made'] += 1

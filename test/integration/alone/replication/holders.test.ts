@@ -5,7 +5,8 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Tests what each serving cluster knows: which clusters hold a term, which are revoked, and which have acknowledged that.
+// Tests what each serving cluster knows about the members of the set: which clusters hold a key term, which
+// clusters are revoked, and which clusters have acknowledged a revocation.
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west', 'north']
@@ -37,12 +38,12 @@ interface Shown {
   acknowledged_by: string[]
   unacknowledged_by: string[]
 }
-/** Returns the terms in status, oldest first. */
+/** Returns the key terms in the status, oldest first. */
 async function termsAt(name: string): Promise<Shown[]> {
   const { body } = await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })
   return body.data.terms
 }
-/** Returns the clusters that hold each term by status; `north!` is revoked. */
+/** Returns the clusters that hold each key term, from the status; `north!` means that north is revoked. */
 const givenAt = async (name: string): Promise<string[][]> =>
   (await termsAt(name)).map(({ given_to }) =>
     given_to
@@ -67,7 +68,7 @@ async function follow(name: string, primary: string): Promise<void> {
   await set.at(name).ok('POST', `${R}/secondary/update-primary`, given)
   await set.converge(name)
 }
-/** A secondary sends a heartbeat while a request waits for it. */
+/** Lets a secondary send a heartbeat while a request waits for the heartbeat. */
 async function whilePulling<T>(name: string, request: Promise<T>): Promise<T> {
   for (let rounds = 0; rounds < 3; rounds++) {
     await set.clock.sleep(1000)
@@ -82,7 +83,7 @@ describe('a revocation', () => {
     await set.converge('west')
     await promoted('west')
     expect((await givenAt('west')).at(-1)).toContain('north!')
-    // west knows that north is revoked although it never admitted it, and admits it with its own token
+    // west knows that north is revoked although west never admitted it, and admits north with a new token
     await follow('north', 'west')
     expect((await givenAt('west')).at(-1)).toContain('north')
     const [holder] = await set.at('north').ports.store.read([key('holder', ids['north'] ?? '')])

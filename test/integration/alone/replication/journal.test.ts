@@ -44,7 +44,7 @@ beforeEach(async () => {
 })
 
 describe('the head', () => {
-  /** Begins a journal in place of an earlier test's. */
+  /** Begins a journal in place of the journal of an earlier test. */
   async function began(): Promise<JournalHead> {
     const old = await journal.head()
     if (old?.mode === 'writing') await journal.moveHead(headMoves.close(old, '', 0))
@@ -132,7 +132,7 @@ describe('journal entries', () => {
     await storage.reset()
     expect(await journal.putEntries(entries)).toBe('done')
     const calls = await storage.calls()
-    // existing entries are not stored again, and the others 25 per call
+    // existing entries are not stored again, and the other entries are stored 25 per call
     expect(calls.flatMap(({ writes }) => writes).filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
     // entries that a busy engine did not accept at first are retried, and count once
     expect(new Set(calls.map(one => JSON.stringify([one.operation, one.writes]))).size).toBe(1 + 2 + 1)

@@ -5,7 +5,7 @@ import { Secret } from '../../../../shared/values/secret.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Tests which keys survive a disaster: those at AWS, and the KMS key that each cluster has of its own.
+// Tests which keys survive a disaster: access keys at AWS, and the KMS key that each cluster has of its own.
 
 const R = '/sys/replication/dr/secondary'
 const CLIENT = '/auth/cloud/config/client'
@@ -25,7 +25,9 @@ beforeEach(async () => {
   await set.converge()
 })
 
-/** The access keys of one user at an AWS that all clusters call. A key is its id and its secret. */
+/**
+ * Imitates the access keys of one IAM user at an AWS that all clusters call. A key is its ID and its secret.
+ */
 function imitatedKeys() {
   const keys = new Map<string, string>()
   let count = 0
@@ -79,7 +81,7 @@ const rotate = (name: string) => set.at(name).ok('POST', '/auth/cloud/config/rot
 const configured = async (name: string): Promise<string> =>
   (await set.at(name).ok('GET', CLIENT)).body.data.access_key
 
-/** East dies together with its KMS key. West takes over with cold environments. */
+/** Lets east die together with its KMS key. West takes over with cold environments. */
 async function disaster(): Promise<void> {
   set.cut('east', 'west')
   set.at('east').kms.setEnabled(false)
@@ -93,7 +95,7 @@ async function disaster(): Promise<void> {
 
 test('an access key that was rotated right before works on the new primary, with only its own KMS key', async () => {
   const before = await configured('east')
-  // west sends a heartbeat while east waits for it
+  // west sends a heartbeat while the rotation on east waits for it
   const rotated = rotate('east')
   for (let rounds = 0; rounds < 3; rounds++) {
     await set.clock.sleep(1000)
@@ -106,13 +108,13 @@ test('an access key that was rotated right before works on the new primary, with
 
   await disaster()
   expect(await configured('west')).toBe(now)
-  // west decrypts the secret, and continues from it, also under a new term
+  // west decrypts the secret, and the rotation continues from it, also under a new term
   expect((await rotate('west')).status).toBe(200)
   await set.at('west').ok('POST', '/sys/rotate')
   expect((await rotate('west')).status).toBe(200)
   expect(provider.ids()).toEqual([await configured('west')])
   expect((await set.at('west').ok('GET', '/auth/token/lookup-self')).status).toBe(200)
-  // east itself can no longer decrypt anything
+  // east can no longer decrypt anything
   expect((await set.at('east').request('POST', CLIENT, { secret_key: 'other' })).status).toBe(503)
 })
 

@@ -5,8 +5,8 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { goneOnWith, type LateScene, lateAtEachCall } from '../../../support/set/scenes.ts'
 import type { ClusterSet } from '../../../support/set/set.ts'
 
-// Processes freeze for a minute or more before each of their calls, while roles change. After that their writes come too
-// late to have any effect.
+// Processes freeze for a minute or more before each of their calls, while roles change. The later writes of
+// these processes must have no effect.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
@@ -37,7 +37,7 @@ async function activation(set: ClusterSet, primary: string): Promise<string> {
   return body.wrap_info.token
 }
 
-/** Checks that west is the primary, east is not, and both are complete. */
+/** Checks that west is the primary and east is not, and that both clusters are complete. */
 async function westServes(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 200])
   await write(set, 'west', 'after')
@@ -58,27 +58,27 @@ async function eastServesAgain(set: ClusterSet): Promise<void> {
   expect(await set.everything('west')).toEqual(await set.everything('east'))
 }
 
-/** With west as the primary: east follows it, and takes over again. */
+/** Makes east follow the primary west, and take over again. */
 async function backToEast(set: ClusterSet): Promise<void> {
   await operated(set, 'east', 'update-primary', { token: await activation(set, 'west') })
   await write(set, 'west', 'of west')
   for (let rounds = 0; !(await set.isEven('east')); rounds++) {
     if (rounds === 30) throw new Error('east never follows')
     await set.clock.sleep(2000)
-    // the minute run closes a position that was never written
+    // the schedule of every minute closes a position that was never written
     await set.at('west').minute()
     await set.at('east').pull()
   }
   await operated(set, 'east', 'promote')
 }
 
-/** Others complete the demotion of east, and west takes over. */
+/** Lets other processes complete the demotion of east; then west takes over. */
 async function demotedByOthers(set: ClusterSet): Promise<void> {
   await goneOnWith(set, 'east')
   await operated(set, 'west', 'promote')
 }
 
-/** Others complete everything, and east is the primary again at the end. */
+/** Lets other processes complete the promotion, and makes east the primary again. */
 const andBack = (meanwhile: (set: ClusterSet) => Promise<unknown>) => async (set: ClusterSet) => {
   await meanwhile(set)
   await backToEast(set)
@@ -92,13 +92,16 @@ const promotion = {
   who: { cluster: 'west', process: 'on-operation' },
   act: (set: ClusterSet) => operate(set, 'west', 'promote'),
 }
-/** An administrator replaces the promotion; if it is too late for that, others complete it. */
+/**
+ * Lets an administrator replace the promotion. If the promotion is too far advanced, other processes complete
+ * it.
+ */
 async function givenUpByOperator(set: ClusterSet): Promise<void> {
   set.at('west').newMemory()
   const reply = await operate(set, 'west', 'update-primary', { token: '' })
   if (reply.status !== 200) await goneOnWith(set, 'west')
 }
-/** Checks that the frozen process has no late effect: west follows nobody, and can still take over. */
+/** Checks that the frozen process has no late effect: west follows no cluster, and can still take over. */
 async function westTakesOver(set: ClusterSet): Promise<void> {
   if ((await set.at('west').record()).mode !== 'primary') {
     expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
@@ -111,7 +114,7 @@ async function westTakesOver(set: ClusterSet): Promise<void> {
 const promotedByOthers = (set: ClusterSet) => goneOnWith(set, 'west')
 const handover = { ...promotion, who: { cluster: 'east', process: 'link/Handover' } }
 
-/** East was demoted, and is promoted again by force, by another execution. */
+/** East was demoted, and another execution promotes east again by force. */
 const reopening: LateScene = {
   who: { cluster: 'east', process: 'on-operation' },
   before: set => demote(set, 'east'),
@@ -124,7 +127,7 @@ const reopening: LateScene = {
   },
 }
 
-/** A request to east freezes. An acknowledged write must not be lost, and a late one must not appear. */
+/** Freezes a request to east. An acknowledged write must not be lost, and a late write must not appear. */
 const writer = (
   request: (set: ClusterSet) => Promise<Reply>,
   meanwhile: (set: ClusterSet) => Promise<unknown>,
@@ -140,7 +143,7 @@ const writer = (
     meanwhile,
     holds: async set => {
       await holds(set, status < 300)
-      // the answer must be definite: written or not
+      // the answer must be definite: written or not written
       expect(status).toBeGreaterThan(0)
     },
   }
@@ -153,7 +156,7 @@ async function switched(set: ClusterSet): Promise<void> {
   await operated(set, 'west', 'promote')
 }
 
-/** East is disconnected while west takes over by force; then they reconnect, and west fences east. */
+/** Disconnects east while west takes over by force; then reconnects the clusters, and west fences east. */
 async function forced(set: ClusterSet): Promise<void> {
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -203,14 +206,14 @@ const frozenWriters: [what: string, LateScene][] = [
   ],
 ]
 
-/** East is asked to end its epoch, and freezes; it is asked again. */
+/** The request that ends east's epoch freezes, and is sent again. */
 const fencing: LateScene = {
   who: { cluster: 'east', process: 'link/Fence' },
   before: async set => {
     await forced(set)
     set.pass(60_000)
   },
-  // its calls may take longer than its time to write
+  // calls of the frozen process may take longer than its time to write
   act: set =>
     set
       .at('west')
@@ -218,7 +221,7 @@ const fencing: LateScene = {
       .catch(() => undefined),
   meanwhile: async set => {
     await fenced(set)
-    // its write is too late, or the answer names it
+    // the write of the frozen process is too late, or the answer names it
     await late(set)
   },
   holds: async set => {
@@ -232,14 +235,14 @@ const fencing: LateScene = {
 async function pulledUntilEven(set: ClusterSet): Promise<void> {
   for (let rounds = 0; !(await set.isEven('east')); rounds++) {
     if (rounds === 30) throw new Error('east never follows')
-    // the lease of a frozen process
+    // the lease of the frozen process expires
     set.pass(30_000)
     await set.at('west').minute()
     await set.at('east').pull()
   }
 }
 
-/** East undoes its own commits and fetches the rest; another process completes the sync. */
+/** East undoes its own commits and fetches the other items; another process completes the sync. */
 const syncing: LateScene = {
   who: { cluster: 'east', process: 'on-pull' },
   before: async set => {

@@ -62,7 +62,7 @@ const tokenFor = async (id: string, publicKey?: string): Promise<string> => {
   return publicKey ? body.data.token : body.wrap_info.token
 }
 
-/** Makes a cluster that follows the primary with its token. */
+/** Makes a cluster that follows the primary with the primary's activation token. */
 async function follower({ sealed = false } = {}) {
   const id = fresh('west-')
   const pair = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))

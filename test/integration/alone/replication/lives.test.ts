@@ -7,13 +7,14 @@ import { filledPath, sensibleBody, sensibleToken } from '../../../support/reques
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// One cluster goes through all modes, on the engine, with the guard and the policies of its functions. Its environments
-// stay warm all the time. In each mode the test calls every endpoint. Items stored in one mode are used in the next ones.
+// One cluster goes through all modes, on the engine, with the policies of its functions. Its environments
+// stay warm all the time. In each mode the test calls every endpoint. Items stored in one mode are used in
+// later modes.
 
 const DR = '/sys/replication/dr'
 
 let set: ClusterSet
-/** DR operation token, valid while west is the secondary that it was made on */
+/** DR operation token, valid while west is the secondary on which the token was made */
 let operator = ''
 
 const west = () => set.at('west')
@@ -64,7 +65,7 @@ interface Life {
   works: number
 }
 
-/** in order: each mode begins from the previous one */
+/** in order, because each mode begins from the previous mode */
 const lives: readonly Life[] = [
   { name: 'a primary', mode: 'primary', works: 80, begins: changing('primary/enable') },
   {
@@ -90,7 +91,10 @@ const lives: readonly Life[] = [
   { name: 'a primary that was demoted', mode: 'secondary', works: 10, begins: changing('primary/demote') },
 ]
 
-/** The modes that an endpoint would end. It is not called there, because it begins the next mode. */
+/**
+ * For each endpoint that ends a mode: the modes in which the test does not call the endpoint. The call of the
+ * endpoint begins the next mode.
+ */
 const ends: Readonly<Record<string, readonly ClusterMode[]>> = {
   'primary/enable': ['disabled'],
   'primary/disable': ['primary'],
@@ -104,7 +108,7 @@ const ends: Readonly<Record<string, readonly ClusterMode[]>> = {
 const endsLife = ({ path }: Endpoint, mode: ClusterMode): boolean =>
   Object.entries(ends).some(([end, modes]) => path === `${DR}/${end}` && modes.includes(mode))
 
-/** Reads what was written before it is deleted. */
+/** The order of methods, which reads items before it deletes them. */
 const ORDER: readonly Endpoint['method'][] = ['POST', 'GET', 'LIST', 'DELETE']
 
 /** Calls an endpoint with sufficient rights. */

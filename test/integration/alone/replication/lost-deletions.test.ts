@@ -5,12 +5,13 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A promotion without the primary loses deletions that only the old primary acknowledged: an instance may log in again, and
-// a denied role tag is valid again. The report lists them, so that an operator can repeat them on the new primary.
+// A promotion without the primary loses deletions that only the old primary acknowledged: an instance may log
+// in again, and a denied role tag is valid again. The report lists lost deletions, so that an operator can
+// repeat them on the new primary.
 
 const R = '/sys/replication/dr'
 const ROLE = '/auth/cloud/role/fleet'
-/** Number of commits around the deletions: enough for several report parts and pages. */
+/** Number of commits around the deletions, which fill several parts and pages of the report. */
 const OTHERS = 40
 const LONG = `# ${'x'.repeat(9000)}`
 

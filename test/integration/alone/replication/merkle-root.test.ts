@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Tests the root of the tree on request, without waiting for the paced refresh.
+// Tests that a request returns the current root of the hash tree, without waiting for the paced refresh.
 
 const MINUTE = 60_000
 const R = '/sys/replication'

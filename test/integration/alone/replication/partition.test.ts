@@ -48,7 +48,7 @@ test('of two forced primaries one remains; the other one and the old primary end
   for (const name of ['west', 'north'])
     expect((await asked(name, 'secondary/promote', { force: true })).status).toBe(200)
   await set.settled()
-  // all three write, and none knows of the others
+  // all three clusters write, and none of them knows that the other clusters write
   const before: string[] = []
   for (const name of NAMES) {
     expect(await health(name)).toBe(200)

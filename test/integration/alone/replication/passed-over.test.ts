@@ -28,10 +28,13 @@ const activation = async (primary: string): Promise<string> =>
 const operationOf = async (id = '') =>
   (await set.at('west').ports.store.read([key('operation', id)]))[0]?.data ?? expect.fail()
 
-/** West waits for the rest of a journal that was handed over to it, and gets no answer any more. @returns its operation */
+/**
+ * Lets west wait for the rest of the journal that its primary handed over, while west gets no answer any
+ * more. @returns the operation of west
+ */
 async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: string }> {
   await write('east', 'rest')
-  // the puller that the promotion wakes dies
+  // the puller that the promotion starts dies
   set.trap({ cluster: 'west', process: 'on-pull', step: 'Heartbeat', at: 1, when: 'before', does: 'dies' })
   const handedOver = new Promise<void>(struck => {
     set.trap({
@@ -55,7 +58,7 @@ async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: st
   return { promoted, operation }
 }
 
-/** Checks that no operation waits, and west follows east with all its items. */
+/** Checks that no operation waits, and that west follows east with all its items. */
 async function followsEast(): Promise<void> {
   expect((await set.at('west').request('POST', `${R}/secondary/generate-public-key`)).status).toBe(200)
   const reply = await asked('west', 'update-primary', { token: await activation('east') })

@@ -124,6 +124,7 @@ describe('a cluster that becomes a primary', () => {
     const known = await status()
     expect(known).toMatchObject({ known_secondaries: ['west', 'south'], cluster_id: activation?.set })
     // revoking an unused token gives no warning; a repeated revocation returns the time of the first
+    // revocation
     for (const status of [204, 200])
       expect((await post('/primary/revoke-secondary', { id: 'west' })).status).toBe(status)
     expect(await status()).toMatchObject({ known_secondaries: ['south'] })

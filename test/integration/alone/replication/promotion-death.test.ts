@@ -22,7 +22,7 @@ beforeEach(async () => {
   doing = await readyToPromote(set)
 })
 
-/** Stores the state after an administrator's request: an operation without any completed step. */
+/** Stores the state that an administrator's request leaves: an operation without any completed step. */
 async function begun(id = OPERATION): Promise<void> {
   const { store, clock } = set.at('west').ports
   const [record] = await store.read([key('cluster')])
@@ -58,7 +58,7 @@ const runOf = (
   }
 }
 
-/** Runs all steps, as the workflow does. */
+/** Runs all steps of the promotion, as the workflow does. */
 async function takeSteps(run: OperationRun, id = OPERATION): Promise<void> {
   for (const name of promotionSteps)
     for (let tries = 0; (await operationWorkflows.promotion.steps[name](run, id)).next === 'again'; tries++)
@@ -68,7 +68,7 @@ async function takeSteps(run: OperationRun, id = OPERATION): Promise<void> {
 const operation = async (id = OPERATION) =>
   (await set.at('west').ports.store.read([key('operation', id)]))[0]?.data ?? expect.fail()
 
-/** Checks that west has taken over once with everything, and east is its former primary. */
+/** Checks that west has taken over once with all acknowledged writes, and that east is its former primary. */
 async function tookOver(acknowledged: readonly string[]): Promise<void> {
   expect([await doing.health('east'), await doing.health('west')]).toEqual([472, 200])
   expect(await operation()).toMatchObject({

@@ -37,7 +37,7 @@ beforeEach(async () => {
   for (let n = 0; n < 5; n++) await commit(east, [policyAt(`p${n}`), 'v'])
 })
 
-/** Stores the state after the wipe: a record with the primary, and the set's keyring. */
+/** Stores the state after the wipe of a secondary: a record with the primary, and the set's keyring. */
 async function asSecondary(set: string): Promise<void> {
   const pair = Buffer.alloc(64, 7).toString('base64')
   const [record] = await west.store.read([key('cluster')])
@@ -91,7 +91,7 @@ const pulled = (link = connect, more: { waitsForLease?: boolean } = {}) =>
     ...more,
   })
 
-/** Starts another run that pulls until a moment. */
+/** Starts another run that pulls until a given time. */
 async function beingPulled(until: number): Promise<void> {
   const [record, lease] = await west.store.read([key('cluster'), key('puller')])
   if (!record) throw new Error('not initialised')
@@ -271,7 +271,7 @@ test('given-up items are fetched once more after recover', async () => {
   const x = policyAt('p1')
   const [own] = await west.journal.readRaw([x])
   if (!own) throw new Error('nothing has come')
-  // as a journal entry left it that overwrote the item without comparing
+  // the item is in the state that a journal entry leaves which overwrites the item without comparing it
   await west.journal.transact([
     { kind: 'item', item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } },
   ])

@@ -14,7 +14,7 @@ beforeEach(async () => {
   await scheduled()
 })
 
-/** Starts the run of every minute, and waits for its first heartbeat. */
+/** Starts the puller's run of every minute, and waits for its first heartbeat. */
 const scheduled = () => set.at('west').pull(700, { source: 'aws.events' })
 
 const shown = async () => (await set.at('west').ok('GET', `${DR}/status`)).body.data.readiness
@@ -54,7 +54,7 @@ describe('readiness in the status of a secondary', () => {
   test('is hidden after a change of contact or role', async () => {
     expect(await shown()).toEqual(READY)
     set.cut('east', 'west')
-    // a run that a notice started stores the silence, but tries no readiness
+    // a run that a notice started stores the silence, but does not check readiness
     set.pass(10_000)
     await set.at('west').pull()
     expect(await shown()).toBeUndefined()

@@ -119,7 +119,7 @@ describe('readiness of a healthy pair', () => {
     const after = await items()
     expect(after['west']).toEqual(before['west'])
     const changed = after['east']?.filter(one => !before['east']?.includes(one)) ?? []
-    // and the journal entry that a heartbeat causes in an idle journal
+    // also ignores the journal entry that a heartbeat causes in an idle journal
     const heartbeat = /"pk":\{"S":"(secondary|journal|j#[^"]*)"/
     expect(changed.filter(one => !heartbeat.test(one))).toEqual([])
     await ofPrimary()
@@ -127,7 +127,7 @@ describe('readiness of a healthy pair', () => {
   })
 })
 
-/** Causes an obstacle; returns a function that removes it. */
+/** Causes an obstacle to a promotion; returns a function that removes the obstacle. */
 const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   'a tree found corrupted': () =>
     stored(treeId => putItem(key('tree-check'), { treeId, operation: 'x', startedAt: 1, corrupted: true })),
@@ -172,7 +172,7 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   },
 }
 
-/** Stores something on west. @returns a function that deletes it */
+/** Stores an item on west. @returns a function that deletes the item */
 async function stored(item: (treeId: string) => Change): Promise<() => Promise<unknown>> {
   const { ports, record } = set.at('west')
   const { treeId = '', ...rest } = await record()
@@ -260,7 +260,7 @@ describe('if KMS cannot unwrap the keyring', () => {
       const row = body.data.checks.find(({ name }: { name: string }) => name === 'keyring')
       expect(row).toMatchObject(wanted)
     }
-    // all other endpoints fail
+    // all other endpoints fail without KMS
     expect((await west.request('POST', `${DR}/secondary/promote`, { dr_operation_token: 'x' })).status).toBe(
       503,
     )

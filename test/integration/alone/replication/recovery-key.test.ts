@@ -19,7 +19,7 @@ const keyOf = (shares: readonly string[]): Buffer => {
   return whole
 }
 
-/** Stores the key itself, encrypted, in an item: a real member never does. */
+/** Stores the recovery key itself, encrypted, in an item, which a real member never does. */
 async function storeKey(set: ClusterSet, name: string): Promise<void> {
   const { ports, record, shares } = set.at(name)
   const { store, cipher, clock } = ports
@@ -61,7 +61,7 @@ interface Readable {
   opened: string[]
 }
 
-/** Returns all texts in items, and every text that one of some terms decrypts, for any place. */
+/** Returns all texts in items, and every text that a key term decrypts, for any place. */
 function readableIn(
   items: readonly { pk: string; sk: string; content: unknown }[],
   terms: TermKeys[],

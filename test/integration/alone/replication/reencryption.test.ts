@@ -15,7 +15,8 @@ import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { deathsAtEachCall } from '../../../support/set/scenes.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// After a rotation, everything is re-encrypted in warm environments, and finally the older term is destroyed.
+// After a rotation, all fields are re-encrypted in warm environments, and finally the older term is
+// destroyed.
 
 const R = '/sys/replication/dr'
 const DAY = 86_400_000
@@ -32,7 +33,7 @@ beforeEach(async () => {
   doing = promotions(set)
 })
 
-/** A pair with a secret of every kind in its tables. */
+/** Makes a pair of clusters with a secret of every kind in their tables. */
 async function filledSnapshot(): Promise<Warm> {
   const warm = await warmSnapshot({ memory: true, names })
   const filling = await clusterSet(names, { from: warm, memory: true })
@@ -86,7 +87,7 @@ interface Place {
   text: EncryptedText
 }
 
-/** Returns all encrypted texts that re-encryption covers: replicated ones and the cluster's own. */
+/** Returns all encrypted texts that re-encryption covers: replicated texts and the cluster's own texts. */
 async function textsAt(name: string): Promise<Place[]> {
   const paths = new Map<string, string[]>(
     listEncryptedKinds(['reencrypt', 'renew']).map(({ kind, paths }) => [kind, paths]),
@@ -142,7 +143,7 @@ const keyringAt = async (name: string) => {
 }
 const heldAt = async (name: string) => (await keyringAt(name)).termIds ?? []
 
-/** Decrypts everything that a cluster must be able to decrypt, as its functions do. */
+/** Decrypts every text that a cluster must be able to decrypt, as its functions do. */
 async function everythingOpens(name: string): Promise<void> {
   const { ports, record } = set.at(name)
   ports.cipher.expectKeyring(await record())

@@ -8,10 +8,10 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { deathsAtEachCall } from '../../../support/set/scenes.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A reindex while clients write. A worker dies at each of its calls.
+// Tests a reindex while clients write, in which a worker dies at each of its calls.
 
 const R = '/sys/replication/dr'
-/** Calls between two deaths. Most of its more than a thousand calls read one page. */
+/** Number of calls between two deaths. Most of the more than a thousand calls of a reindex read one page. */
 const EVERY = sized<[step: string, every: number][]>(
   [['', 900]],
   [
@@ -88,7 +88,7 @@ const operate = (set: ClusterSet, path: string, body: object = {}) =>
 
 const statusOf = async (set: ClusterSet) => (await set.at('west').ok('GET', `${R}/status`)).body.data
 
-/** During the reindex another request is refused, and clients write. */
+/** Sends another request during the reindex, which must be refused, and lets clients write. */
 async function madeAnew(set: ClusterSet): Promise<void> {
   expect((await operate(set, 'reindex', { diff: true })).status).toBe(200)
   const second = await operate(set, 'reindex')
@@ -99,7 +99,7 @@ async function madeAnew(set: ClusterSet): Promise<void> {
   await set.settled()
 }
 
-/** Checks that the reindex ended, its keys were listed, and all items equal the primary's. */
+/** Checks that the reindex ended, that it listed the damaged keys, and that all items equal the primary's. */
 async function isWhole(set: ClusterSet): Promise<void> {
   const [{ data } = {}] = await set.at('west').ports.store.read([key('tree-reindex')])
   expect(data?.stage).toBe('done')

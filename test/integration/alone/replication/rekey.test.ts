@@ -2,7 +2,8 @@ import { beforeAll, expect, test } from 'vitest'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A recovery key that is replaced on the primary is that of the whole set, on each later primary.
+// Tests that a recovery key that was replaced on the primary is the recovery key of the whole set, on each
+// later primary.
 
 const R = '/sys/replication/dr/secondary'
 const GENERATE = `${R}/generate-operation-token`
@@ -21,9 +22,9 @@ beforeAll(async () => {
   old = set.at('east').shares
 })
 
-/** Returns the token that shares make at a path; undefined if they make none. */
+/** Returns the token that recovery shares make at a path, or undefined if they make no token. */
 async function made(on: string, at: string, shares: readonly string[]): Promise<string | undefined> {
-  // the limit of ten starts a minute
+  // the service allows ten starts a minute
   set.pass(60_000)
   const ask = (method: string, path: string, body?: object) =>
     set.at(on).request(method, `${at}/${path}`, body, { token: '' })
@@ -132,7 +133,7 @@ test('after a forced promotion the new shares make a root token on the new prima
   expect(
     (await set.at('west').request('GET', '/auth/token/lookup-self', undefined, { token })).body.data,
   ).toMatchObject({ policies: ['root'] })
-  // a rekey works there too
+  // a rekey works on the new primary too
   const { keys, verification_nonce: nonce } = await pending('west', fresh.slice(0, 2))
   for (const key of keys.slice(0, 2)) await set.at('west').ok('PUT', `${ROTATE}/verify`, { nonce, key })
   expect(await rootToken('west', fresh)).toBeUndefined()

@@ -16,8 +16,8 @@ import { blocksOf } from '../../../support/programs/pages.ts'
 import { webServer } from '../../../support/service/server.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Every program and page that admits a cluster under a possibly taken name calls a real primary. A server plays the cluster
-// that joins; it stops each of them at its activation token.
+// Every program and page that admits a cluster under a possibly taken name calls a real primary. A server
+// plays the cluster that joins, and stops each program at its activation token.
 
 const R = '/sys/replication/dr'
 const NAME = 'west'

@@ -118,7 +118,7 @@ test('tidy and the removal of a mount use one position for twenty items', async 
   await done('DELETE', `/sys${path}`)
   await settled()
   expect((await api('GET', `/sys${path}`)).status).toBe(400)
-  // the mount's own commit, its configuration, and its sixteen partitions of entries
+  // disabling commits the mount itself, its configuration, and its sixteen partitions of entries
   expect((await position()) - disabling).toBeLessThanOrEqual(18)
   expect((await replayed(journal)).torn).toEqual([])
   expect(await wrongSums(journal, treeId)).toEqual([])

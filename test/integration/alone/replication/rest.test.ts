@@ -33,7 +33,7 @@ async function arrival(seq: number): Promise<number> {
   return set.clock.now() - began
 }
 
-/** Returns when an item was written on the secondary. */
+/** Returns the times at which an item was written on the secondary. */
 const writtenAt = (pk: string, sk: string): number[] =>
   set.recording.history.flatMap(entry =>
     entry.what === 'written' &&
@@ -56,7 +56,7 @@ test('an idle pair makes twelve link calls a minute, sends no notice, and costs 
   const rest = await recordPair(from, { minutes: 4 })
   expect(Object.keys(rest.link).sort()).toEqual(['Entries', 'Heartbeat'])
   expect((rest.link['Heartbeat'] ?? 0) + (rest.link['Entries'] ?? 0)).toBeLessThanOrEqual(13)
-  // forty reads a minute of the own table, and the reads for twelve link calls
+  // forty reads a minute of the secondary's own table, and the reads for twelve link calls
   expect(rest.functions['west on-pull']?.calls).toBeLessThanOrEqual(125)
   const calls = Object.values(rest.functions).reduce((sum, one) => sum + one.calls, 0)
   expect(calls).toBeLessThanOrEqual(290)

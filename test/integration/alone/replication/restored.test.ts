@@ -13,7 +13,7 @@ const written = async (set: ClusterSet, name: string, policy: string) =>
 const health = async (set: ClusterSet, name: string) =>
   (await set.at(name).request('GET', '/sys/health')).status
 
-/** A set whose first primary is deployed again with tables from before the switch. */
+/** Makes a set whose first primary is deployed again with tables from before the switch. */
 async function restoredSet(): Promise<ClusterSet> {
   const before = await clusterSet(['east', 'west'], { memory: true })
   await before.enable('east')
@@ -48,7 +48,7 @@ test('a restored primary serves no clients, and steps down by itself', async () 
   expect(await set.at('east').head()).toMatchObject({ mode: 'closed', last, unfinishedSync: 'all' })
   expect([await health(set, 'east'), await health(set, 'west')]).toEqual([472, 200])
   expect((await written(set, 'west', 'goes-on')).status).toBe(204)
-  // then it follows the primary, and gets everything from it
+  // after the update the restored cluster follows the primary, and gets all items from it
   const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
   await promotions(set).giveToken('east')
   const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
@@ -64,7 +64,7 @@ test('a restored primary serves no clients, and steps down by itself', async () 
 describe('a secondary whose tables are restored next to it', () => {
   let set: ClusterSet
 
-  /** A copy whose tables are of different moments: it has one newer item, and misses others. */
+  /** a copy whose tables are of different moments: the copy has one newer item, and lacks other items */
   beforeAll(async () => {
     const before = await clusterSet(['east', 'west'], { memory: true })
     await before.enable('east')
@@ -104,7 +104,7 @@ describe('a secondary whose tables are restored next to it', () => {
     await set.at('west').pull()
     const { items } = await set.everything('west')
     expect(JSON.stringify(items)).not.toContain('goes-on')
-    // both would give their epochs the same id, so it cannot be promoted even with force
+    // both clusters would give their epochs the same ID, so the copy cannot be promoted even with force
     for (const given of [{}, { force: true }]) {
       const refused = await promotions(set).promote('west', given)
       expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('a restored copy')])
@@ -123,7 +123,7 @@ describe('a secondary whose tables are restored next to it', () => {
     expect((await set.at('west').record()).link).toMatchObject({ secondaryId: 'west-again' })
     const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
     expect(west?.items).toEqual(east?.items)
-    // the tree's sums are in another table than the items, from another moment
+    // the tree's sums are in another table than the items, and were restored from another moment
     expect(west?.kept).not.toEqual(west?.right)
     await set.at('west').ok('POST', `${R}/secondary/reindex`, { dr_operation_token: OPERATION_TOKEN })
     await set.settled()

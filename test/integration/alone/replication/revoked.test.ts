@@ -36,7 +36,7 @@ test('a cluster that is revoked before its wipe keeps its role and its items, an
   })
   const { keys } = (await set.at('west').ok('LIST', '/sys/policies/acl')).body.data
   expect(keys).toContain('old')
-  // and another token can make it a secondary
+  // another activation token can make west a secondary
   await set.join('west', 'east', 'west-again')
   await set.converge()
   expect(await statusOf('west')).toMatchObject({ state: 'stream-wals', secondary_id: 'west-again' })

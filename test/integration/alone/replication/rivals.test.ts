@@ -3,8 +3,8 @@ import { sized } from '../../../support/runner/size.ts'
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Several clusters write at once. Measures the time until only one remains, by the set's clock, with runs that start every
-// minute and last a minute.
+// Several clusters write at once. Measures by the set's clock the time until only one cluster writes, with
+// runs that start every minute and last a minute.
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const NAMES = ['east', 'west', 'north'] as const
@@ -45,7 +45,7 @@ async function untilOneWrites(set: ClusterSet, names: readonly string[]): Promis
   }
 }
 
-/** East and all its secondaries. */
+/** Makes a set of east and its secondaries. */
 async function pairOf(...names: string[]): Promise<ClusterSet> {
   const set = await clusterSet(['east', ...names])
   await set.enable('east')
@@ -54,7 +54,7 @@ async function pairOf(...names: string[]): Promise<ClusterSet> {
   return set
 }
 
-// right after a minute's run has begun
+// the moment right after the run of a minute has begun
 test.each([18_000, 9 * MINUTE + 18_000])(
   'an old primary that was disconnected for %i ms accepts its last write at most five seconds after it is reached',
   async cutFor => {
@@ -71,9 +71,9 @@ test.each([18_000, 9 * MINUTE + 18_000])(
   },
 )
 
-/** how late the answers of all clusters are, milliseconds */
+/** delays of the answers of all clusters, in milliseconds */
 const DELAYS = [0, 2400, 5000, 9000]
-/** how far the clock of one cluster is ahead, milliseconds */
+/** milliseconds by which the clock of one cluster is ahead */
 const CLOCKS = [0, 10 * MINUTE]
 /** The scenes, with the second of a minute at which all links work again. */
 const scenes = DELAYS.flatMap(late =>

@@ -35,7 +35,7 @@ beforeEach(async () => {
   await asWiped(west)
 })
 
-/** Takes steps until there is nothing to do. */
+/** Takes steps until the follower has nothing to do. */
 async function caughtUp(one: Follower): Promise<void> {
   for (let steps = 0; ; steps++) {
     const progress = await takeFollowStep(one)
@@ -44,7 +44,7 @@ async function caughtUp(one: Follower): Promise<void> {
   }
 }
 
-/** A secondary that has everything. */
+/** Makes a secondary that has all entries. */
 async function synced(): Promise<void> {
   await caughtUp(await follower(west, linkTo(east)))
 }
@@ -114,7 +114,10 @@ describe('a secondary', () => {
 })
 
 describe('a process of a secondary dies', () => {
-  /** Follows with processes that die one after the other, each one call later than the previous one. */
+  /**
+   * Follows with processes that die one after the other. Each process dies one call later than the previous
+   * process.
+   */
   async function killedAtEveryCall(link: SourceLink, between: () => Promise<unknown>): Promise<number> {
     for (let at = 1; ; at++)
       for (const when of ['before', 'after'] as const) {
@@ -218,7 +221,7 @@ describe('a secondary under load', () => {
 
 describe('a secondary that is far behind', () => {
   const EACH = 210
-  /** A primary with that many commits, which returns some at a time, and counts its calls. */
+  /** Makes a primary with a number of commits, which returns some entries at a time, and counts its calls. */
   async function farAhead(): Promise<{
     link: SourceLink
     asked: number[]
@@ -263,7 +266,8 @@ describe('a secondary that is far behind', () => {
       link,
     )
     await caughtUp(one)
-    // each entry is requested once, and the second and third answer before the earlier entries are applied
+    // each entry is requested once, and the second and third requests are answered before the earlier entries
+    // are applied
     expect(asked).toEqual([0, 210, 420, 424])
     expect(before).toEqual([2, 3, 3])
     await isEqual()
@@ -366,7 +370,7 @@ describe('the applier', () => {
     })
     await expect(takeFollowStep(dies)).rejects.toThrow(Crash)
     expect((await everythingOf(west)).items).toEqual([])
-    // the source is gone forever, and another process finds the staged journal entries
+    // the source is gone permanently, and another process finds the staged journal entries
     const said = await withJournal({
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
@@ -461,11 +465,11 @@ describe('the applier', () => {
     expect(one.session.reported).not.toHaveProperty('fault')
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
-    // by now the item is as the journal says, without any call
+    // at this point the item is as the journal says, without any call
     await commit(east, [x, '4'], [a, '4'])
     await caughtUp(one)
     expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
-    // the given-up item is overwritten by journal entries
+    // journal entries overwrite the item that the sync gave up
     const again = (await itemOf(west, x)) ?? expect.unreachable()
     await west.journal.transact([
       { kind: 'item', item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } },
@@ -490,7 +494,10 @@ describe('a sync', () => {
     expect(await headOf(west)).toMatchObject({ mode: 'closed', last: 1 })
   })
 
-  /** A follower that delays the first write of a page, and dies; the delayed write may come later. */
+  /**
+   * Makes a follower that delays the first write of a page, and dies; the delayed write may take effect
+   * later.
+   */
   async function withPageInHand(): Promise<() => Promise<TransactionOutcome>> {
     const kept: (readonly TransactionElement[])[] = []
     const one = await withJournal({
@@ -538,7 +545,7 @@ describe('a sync', () => {
     const one = await follower(west, link)
     await caughtUp(one)
     expect(await headOf(west)).toMatchObject({ last: 1 })
-    // the pending commit is decided at last, at a position below the fetched one
+    // the pending commit is decided only now, at a position below the fetched item
     const other = await commitAt(slow, [x, 'slow'])
     expect(other).toBe('done')
     await caughtUp(one)
@@ -546,7 +553,7 @@ describe('a sync', () => {
     await isEqual()
   })
 
-  /** Commits at a position that was allocated before. */
+  /** Commits at a position that was allocated earlier. */
   async function commitAt(
     given: { seq: number; incarnation: number },
     ...doings: Doing[]
@@ -611,7 +618,7 @@ describe('a sync', () => {
       entries: async (lineage, after, to) =>
         (await east.journal.entries(lineage, after, to)).map(entry => (entry?.seq === 2 ? undefined : entry)),
     }
-    // its end is known, and no hole is filled
+    // the end of east's epoch is known, and no hole is filled
     await caughtUp({
       ...one,
       session: { ...one.session, ownEpochClosed: true },
@@ -640,7 +647,7 @@ describe('a sync', () => {
     await commit(east, [x, 'lost'])
     await claim(west)
     east.turn.ms += 31 * 24 * 3_600_000
-    // DynamoDB has deleted both journal entries, and other entries are in their place
+    // DynamoDB has deleted both journal entries, and other entries have their positions
     const filled = new Map<number, JournalEntry>()
     const gone = (seq: number) => seq <= 2
     const journal: Journal = {

@@ -40,10 +40,11 @@ test('log lines show whether a cluster serves: every minute, and after each role
     await set.settled()
     await set.at('west').minute({ hashes: true })
   }
-  // the old primary has logged nothing yet and counts as serving, so a shared name does not decide between them
+  // the old primary has logged nothing yet and counts as serving, so a shared DNS name does not decide
+  // between the clusters
   expect(await said(forced)).toEqual([undefined, 1])
   set.pass(MINUTE)
-  // a cluster without secondaries logs too
+  // a cluster without secondaries also logs that it serves
   expect(await said(minute)).toEqual([1, 1])
 
   set.heal('east', 'west')

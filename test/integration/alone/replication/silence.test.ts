@@ -5,7 +5,8 @@ import { violationsIn } from '../../../support/set/history.ts'
 import { NAMES, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
-// Tests which silence allows a take-over without force, and what a primary leaves that dies during a handover.
+// Tests which silence of a primary allows a promotion without force, and what a primary leaves that dies
+// during a handover.
 
 const R = '/sys/replication/dr'
 const PAIR = ['east', 'west']
@@ -89,7 +90,7 @@ test.each([
   set.at('west').setClock(to)
   const promote = () =>
     set.at('west').request('POST', `${R}/secondary/promote`, { dr_operation_token: two.operator })
-  // one unanswered call adds 15 s, however long ago the previous one was
+  // one unanswered call adds 15 s to the silence, however long ago the previous call was
   const refused = await promote()
   expect([refused.status, refused.text]).toEqual([
     503,

@@ -6,7 +6,8 @@ import type { Manner } from '../../../support/set/network.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A primary answers late or never, or its front answers instead. Every operation that calls it must end.
+// A primary answers late or never, or its front end answers instead. Every operation that calls the primary
+// must end.
 
 const R = '/sys/replication/dr'
 /** Milliseconds within which a forced promotion ends, whatever the primary does. */
@@ -56,7 +57,7 @@ async function toTheEnd(path: string, body: object = {}): Promise<{ reply: Reply
   }
 }
 
-/** Checks that no text blames an internal error, and each says what to do next. */
+/** Checks that no text blames an internal error, and that each text says what to do next. */
 function isHelpful({ text }: Reply): void {
   expect(text).not.toMatch(/ApiError|Error:|States\./)
   expect(text).toMatch(/; \S/)
@@ -69,7 +70,7 @@ const moments: readonly [when: string, step: string][] = [
   ['after the handover', 'after'],
 ]
 
-/** Disturbs a primary at one of these moments. */
+/** Disturbs a primary at one of the `moments`. */
 function beginAt(step: string, begins: () => void): void {
   if (step === '') begins()
   else

@@ -27,18 +27,20 @@ async function writes(set: ClusterSet, name: string, text: string, tries = 1): P
   for (let n = 0; n < tries; n++) {
     const { status } = await set.at('east').request('POST', `/sys/policies/acl/${name}`, body)
     if (status === 204) return true
-    // 503: retry. 400, 472: another cluster serves by now
+    // 503: the client retries. 400 or 472: another cluster serves now.
     if (status !== 503) return false
     await set.clock.sleep(1000)
   }
   return false
 }
 
-/** Returns a policy as a cluster serves it; undefined if there is none. */
+/** Returns a policy as a cluster serves it, or undefined if the policy does not exist. */
 const textOf = async (set: ClusterSet, at: string, name: string): Promise<string> =>
   (await set.at(at).request('GET', `/sys/policies/acl/${name}`)).body?.data?.policy ?? ''
 
-/** Checks all invariants after every write; at rest both clusters have the same items and right sums. */
+/**
+ * Checks all invariants after every write, and that at rest both clusters have the same items and right sums.
+ */
 async function isSound(set: ClusterSet): Promise<void> {
   await set.converge()
   for (const name of ['east', 'west']) {

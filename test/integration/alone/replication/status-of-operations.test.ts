@@ -6,7 +6,8 @@ import { type promotions, readyToPromote } from '../../../support/set/promotion.
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { Spot } from '../../../support/set/traps.ts'
 
-// Tests what status shows of a role change: its step, the end of its wait, and why the last one failed.
+// Tests what the status shows of a role change: its step, the end of its wait, and why the last role change
+// failed.
 
 const R = '/sys/replication/dr'
 

@@ -27,7 +27,7 @@ const status = async () => {
   return v.parse(drStatus, body.data)
 }
 
-/** Returns the table calls that an answer costs. */
+/** Returns the table calls that serving a path costs. */
 async function costOf(path: string): Promise<string[]> {
   await storage.reset()
   await api('GET', path, undefined, { token: '' })
@@ -59,10 +59,11 @@ describe('the status', () => {
       createItem(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
     )
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', treeComplete: true })
-    // of secondaries, terms, and holders
+    // queries of secondaries, terms, and holders
     const QUERIES = ['Query', 'Query', 'Query']
     for (const path of PATHS) {
-      // an environment that knows no tree, or another one, learns the place of the roots from the record
+      // an environment that has no tree in its cache, or another tree, reads the place of the roots from the
+      // record
       await become({ treeId: 'life-0' })
       await costOf(path)
       await become({ treeId: 'life-1' })

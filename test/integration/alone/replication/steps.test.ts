@@ -7,8 +7,8 @@ import { chanceFrom } from '../../../support/set/chance.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Runs every step of every workflow with the ports of its function, while six writers write to the primary. Secondaries
-// begin with staged entries that are not applied. No step may fail or be retried.
+// Runs every step of every workflow with the ports of its function, while six writers write to the primary.
+// Secondaries begin with staged entries that are not applied. No step may fail or be retried.
 
 const DR = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
@@ -28,7 +28,10 @@ beforeAll(async () => {
 const write = (name: string): Promise<Reply> =>
   set.at('east').request('POST', `/sys/policies/acl/${name}`, POLICY)
 
-/** Runs that many workers, which repeat something until stopped, and retry what a role change refuses. */
+/**
+ * Runs a number of workers, which repeat their work until stopped, and retry requests that a role change
+ * refuses.
+ */
 function repeat(
   workers: number,
   work: (worker: number, time: number) => Promise<unknown>,
@@ -47,7 +50,7 @@ function repeat(
   }
 }
 
-/** West stages east's entries, and dies before it applies any. */
+/** Lets west stage east's entries, and die before west applies any of them. */
 async function stage(): Promise<void> {
   for (let n = 0; n < STAGED; n++) expect((await write(`staged-${n}`)).status).toBe(204)
   const applying = { cluster: 'west', process: 'on-pull', step: 'TransactWriteItems', at: 1 } as const
@@ -74,9 +77,9 @@ const onWest = (call: string, body: object = {}): Promise<Reply> =>
 interface Row {
   workflow: keyof typeof workflowDefinitions
   at: 'east' | 'west'
-  /** west follows meanwhile, because the workflow waits for it */
+  /** west follows during the workflow, because the workflow waits for west */
   follows?: true
-  /** whether the step is a frequent role change */
+  /** whether the step belongs to a frequent role change */
   often?: true
   act: () => Promise<Reply>
 }
@@ -148,7 +151,7 @@ async function ended(cluster: string): Promise<void> {
   while ((await operations()).some(({ data }) => data.status === 'running')) await set.clock.sleep(PAUSE_MS)
 }
 
-/** Returns the completed steps of a workflow on a cluster in order, each once. */
+/** Returns the completed steps of a workflow on a cluster in order, without repetitions. */
 const stepsAt = (cluster: string, workflow: string): string[] => {
   const steps = set
     .at(cluster)
@@ -157,7 +160,7 @@ const stepsAt = (cluster: string, workflow: string): string[] => {
   return [...new Set(steps.filter(one => one.workflow === workflow).map(({ step }) => step))]
 }
 
-/** Returns each row once, and rows of role changes `ROUNDS` times, each with another order of calls. */
+/** Returns each row once, and rows of role changes `ROUNDS` times, each time with another order of calls. */
 const cases = Object.entries(rows).flatMap(([name, { often = false }]) =>
   Array.from({ length: often ? ROUNDS : 1 }, (_, round): [string, number] => [name, round + 1]),
 )

@@ -7,8 +7,8 @@ import { webServer } from '../../../support/service/server.ts'
 import { fenceByThief, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// West took over from east, and east is stolen before any token has admitted it, so no admission has its name. Runs the
-// page's commands in bash, from the theft to the refusal of the thief's fence.
+// West took over from east, and east is stolen before any token has admitted it, so no admission has east's
+// name. Runs the page's commands in bash, from the theft to the refusal of the thief's fence.
 
 const POLICY = { policy: 'path "sys/replication/dr/readiness" { capabilities = ["read", "sudo"] }' }
 
@@ -18,7 +18,7 @@ const bodyOf = async (request: IncomingMessage): Promise<object | undefined> => 
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** The API of a cluster of the set at an address. */
+/** Serves the API of a cluster of the set at an address. */
 async function servedBy(set: ClusterSet, name: string): Promise<string> {
   const { url } = await webServer(onTestFinished, (request, response) => {
     const path = (request.url ?? '').replace('/v1', '')

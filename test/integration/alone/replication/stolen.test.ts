@@ -6,7 +6,8 @@ import { fenceByThief, OPERATION_TOKEN, promotions } from '../../../support/set/
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { forgedToken, keysOf } from '../../../support/set/thief.ts'
 
-// A thief has west's tables and may use its KMS key. Tests what that allows, before and after the revocation.
+// A thief has west's tables and may use its KMS key. Tests what the thief can do, before and after the
+// revocation.
 
 const R = '/sys/replication/dr'
 
@@ -54,7 +55,7 @@ describe('batch tokens made by a stolen secondary', () => {
 
 describe('a stolen former primary', () => {
   beforeEach(async () => {
-    // west was primary, and has a signer
+    // west was primary, so it has a signer
     const doing = promotions(set)
     await doing.giveToken('west')
     expect((await doing.promote('west')).status).toBe(200)

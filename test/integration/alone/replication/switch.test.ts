@@ -3,7 +3,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Tests what operators do: a switch in either order and back, and recovery after a disaster.
+// Tests what operators do: a switch of roles in either order and back, and recovery after a disaster.
 
 type Name = 'east' | 'west'
 const R = '/sys/replication/dr'
@@ -42,7 +42,7 @@ async function begun(): Promise<void> {
   await joined('east', 'west')
 }
 
-/** Makes one cluster primary and the other its secondary, and makes an operators' token. */
+/** Makes one cluster primary and another cluster its secondary, and makes an operators' token. */
 async function joined(primary: Name, secondary: Name): Promise<void> {
   await set.enable(primary)
   await set.join(secondary, primary)
@@ -174,7 +174,8 @@ describe('after a disaster', () => {
       complete: false,
       waits_for: expect.stringMatching(/update-pri/),
     })
-    // the journals are about to be compared; the report is stored, and nothing is undone yet
+    // the process stops when it is about to compare the journals; the report is stored, and nothing is undone
+    // yet
     const stopsAt = ['Heartbeat', 'Items'].map(step =>
       set.freezeAt({ cluster: 'east', process: 'on-pull', step, at: 1, when: 'before' }),
     )
@@ -214,7 +215,7 @@ describe('after a disaster', () => {
     expect(lost.at(-1)?.position).toMatch(new RegExp(`^${end.epoch}/`))
     expect(JSON.stringify(body)).not.toContain(secret)
     expect(body.data.next).toBe('')
-    // in pages
+    // reads the report in pages
     const names: string[] = []
     for (let after = ''; ; ) {
       const page = (await divergence(`?limit=1&after=${encodeURIComponent(after)}`)).body.data
@@ -223,7 +224,7 @@ describe('after a disaster', () => {
       after = page.next
     }
     expect(names).toEqual(lost.map(({ name }) => name))
-    // only with policies of the set that allow it
+    // a token reads the report only with a policy of the set that allows it
     const { body: made } = await set.at('west').ok('POST', '/auth/token/create', { policies: ['default'] })
     await set.converge()
     expect((await divergence('', made.auth.client_token)).status).toBe(403)
@@ -234,7 +235,7 @@ describe('after a disaster', () => {
 
 test('a cluster that handed over and is promoted by force, before it reaches its successor, wins over that successor', async () => {
   set = await clusterSet(NAMES)
-  // epochs with one number would be ordered by the ids of their clusters
+  // otherwise two epochs with one number would be ordered by the IDs of their clusters
   const [east, west] = await Promise.all(NAMES.map(async name => (await set.at(name).record()).id.slice(-12)))
   const [first, successor]: readonly [Name, Name] = (east ?? '') < (west ?? '') ? NAMES : ['west', 'east']
   await joined(first, successor)

@@ -5,8 +5,8 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Terms of the keyring while clusters change roles. Environments stay warm unless a test says otherwise, because a fresh
-// one reads the keyring again and would hide faults of a warm one.
+// Terms of the keyring while clusters change roles. Environments stay warm unless a test says otherwise,
+// because a fresh environment reads the keyring again and would hide faults of a warm environment.
 
 const R = '/sys/replication/dr'
 const CLIENT = '/auth/cloud/config/client'
@@ -47,7 +47,7 @@ const termsAt = async (name: string) =>
   (await set.at(name).ports.store.list(itemPartitions('term'))).map(({ sk, data }) => ({ id: sk, ...data }))
 const keyringAt = async (name: string) => (await set.at(name).ports.store.read([key('keyring')]))[0]?.data
 
-/** Makes one cluster primary and the other its secondary. */
+/** Makes one cluster primary and another cluster its secondary. */
 async function switchTo(name: string, other: string, more: object = {}): Promise<void> {
   await doing.giveToken(name)
   const reply = await doing.promote(name, more)
@@ -130,7 +130,7 @@ describe('a rotation', () => {
 describe('credentials that are written between the steps', () => {
   test('after a rotation, a switch, another rotation, the switch back and a restart, the serving cluster decrypts all of them', async () => {
     const written: string[] = []
-    /** uses a mount of its own, so that nothing is re-encrypted */
+    /** uses a mount of its own, so that the write re-encrypts nothing */
     const storeAt = async (name: string, step: string) => {
       await set.at(name).ok('POST', `/sys/auth/${step}`, { type: 'cloud' })
       const body = { access_key: 'AKIA1', secret_key: `secret of ${step}` }
@@ -245,7 +245,7 @@ describe('a secondary without a new term', () => {
       .catch(() => undefined)
     expect((await set.at('west').head()).last).toBe(last)
     expect((await keyringAt('west'))?.termIds).not.toContain(withheld)
-    // now the primary is gone
+    // from here on the primary is gone
     await doing.giveToken('west')
     set.cut('east', 'west')
     set.pass(120_000)
@@ -286,7 +286,7 @@ describe('a term whose key arrived, and whose item was lost with the primary', (
 
 describe('a cluster’s own keys across roles', () => {
   test('primary, disabled, secondary of another set, promoted: its activation token key is one that it holds', async () => {
-    // two sets that have never shared a key
+    // makes two sets that have never shared a key
     set = await clusterSet(['east', 'west'], { memory: true })
     doing = promotions(set)
     await set.enable('east')

@@ -26,7 +26,8 @@ import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { begun, replayed } from '../../../support/service/journal.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
-// Tests the tree of a primary: its roots are those of one position, whatever is written meanwhile.
+// Tests the hash tree of a primary: its roots are those of one position, whatever clients write in the
+// meantime.
 
 const { store, journal, clock } = tableStore(cluster)
 const ports = portsWith({
@@ -40,7 +41,7 @@ const place = (name: string) => key('sts-role', owner, name)
 const role = (text: string) => ({ role: text, externalId: '' })
 const commit = (...changes: Change[]) => store.commit(changes, { record, readAt: clock.ms })
 
-/** Computes the root from journal entries alone, up to a position. */
+/** Computes the root of the hash tree from journal entries alone, up to a position. */
 async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> {
   const { entries } = await replayed(journal)
   const items = new Map<string, Parameters<typeof computeBucketDeltas>[1][number]>()

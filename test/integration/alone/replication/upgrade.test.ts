@@ -8,8 +8,9 @@ import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { versionOf } from '../../../support/set/versions.ts'
 
-// Clusters of two versions; the later one writes what the earlier one cannot read. Both run this code with a different
-// format number. test/vectors/formats contains messages of real earlier formats.
+// Tests clusters of two versions, of which the later writes data that the earlier cannot read. Both versions
+// run this code with a different format number. test/vectors/formats contains messages of real earlier
+// formats.
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west']
@@ -46,7 +47,7 @@ const joined = async () => {
   await giveToken('west')
 }
 
-/** Checks that one cluster gets what the other one writes. */
+/** Checks that one cluster receives what the other cluster writes. */
 async function follows(name: string, primary: string, policy: string): Promise<void> {
   expect((await write(primary, policy)).status).toBe(204)
   await set.converge(name)
@@ -56,7 +57,7 @@ async function follows(name: string, primary: string, policy: string): Promise<v
 const statusOf = async (name: string) =>
   (await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })).body.data
 
-/** Makes one cluster follow another by a new token. */
+/** Makes one cluster follow another cluster with a new activation token. */
 async function update(name: string, primary: string) {
   await set.at(primary).ok('POST', `${R}/primary/revoke-secondary`, { id: name })
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: name })
@@ -66,7 +67,7 @@ async function update(name: string, primary: string) {
   })
 }
 
-/** An `npx` that only handles `cdk deploy --all -c settings=…`, by calling the test. */
+/** The text of an `npx` that only handles `cdk deploy --all -c settings=…`, by calling the test's server. */
 const npxAt = (url: string): string => `
 const given = process.argv.slice(2).join(' ')
 const [, settings] = /^cdk deploy --all -c settings=({.*})$/.exec(given) ?? []

@@ -8,7 +8,7 @@ test('a silent or lagging secondary is logged once a minute while that lasts', a
   await set.enable('east')
   await set.join('west', 'east')
   await set.converge()
-  /** Returns what both clusters log in one minute. */
+  /** Returns the lines that both clusters log in one minute. */
   const told = async () => {
     const before = [east.told.length, west.told.length]
     for (const one of [east, west]) await one.minute({ hashes: true })

@@ -5,7 +5,8 @@ import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { SetSnapshot } from '../../../support/set/snapshot.ts'
 
-// Requests every workflow in every state of a cluster: it is refused, or it ends.
+// Requests every workflow in every state of a cluster. The cluster must refuse the request, or the workflow
+// must end.
 
 const NAMES = ['east', 'west', 'north'] as const
 const REPLICATION = '/sys/replication'
@@ -24,7 +25,7 @@ const operate = async (set: ClusterSet, path: string, body: object = {}): Promis
   await set.settled()
 }
 
-/** How west gets into each state. */
+/** Brings west into each state, by the state's name. */
 const states: Readonly<Record<string, (set: ClusterSet) => Promise<void>>> = {
   'in no set': async () => undefined,
   'a primary without secondaries': set => set.enable('west'),
@@ -73,7 +74,7 @@ const states: Readonly<Record<string, (set: ClusterSet) => Promise<void>>> = {
   },
 }
 
-/** The request that begins each workflow on west. */
+/** Returns the request that begins each workflow on west. */
 const workflows: Readonly<Record<string, (set: ClusterSet) => Promise<[path: string, body: object]>>> = {
   activation: async set => [`${DR}/secondary/enable`, { token: await tokenOf(set) }],
   'merkle-check': async set => [`${treeOf(await isSecondary(set))}/merkle-check`, {}],
@@ -90,7 +91,7 @@ const isSecondary = async (set: ClusterSet): Promise<boolean> =>
   (await set.at('west').record()).mode === 'secondary'
 const treeOf = (onSecondary: boolean): string => (onSecondary ? `${DR}/secondary` : REPLICATION)
 
-/** An activation token of a possible primary of west. */
+/** Returns an activation token of a possible primary of west. */
 async function tokenOf(set: ClusterSet): Promise<string> {
   for (const name of ['east', 'north'] as const) {
     if ((await set.at(name).record()).mode === 'disabled') await set.enable(name)
@@ -134,7 +135,7 @@ describe.each(Object.keys(states))('on %s', state => {
     await ended(set)
     const operations = await west.ports.store.list({ kind: 'operation', pks: [key('operation', '').pk] })
     expect(operations.filter(({ data }) => data.status === 'running')).toEqual([])
-    // a 503 is also in the log of requests
+    // the log of requests also contains a line for each 503
     expect(west.told.filter(({ level, message }) => level === 'error' && message !== 'request')).toEqual([])
     expect([200, 204, 400, 503]).toContain(reply.status)
     if (reply.status >= 400) expect(reply.text, 'it says what to do next').toMatch(/; ./)

@@ -21,8 +21,8 @@ import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { begun, differences, replayed, standing, wrongSums } from '../../../support/service/journal.ts'
 import { raw, tableStore } from '../../../support/tables/store.ts'
 
-// Tests a journaled commit on the engine: its result equals that of a plain commit, positions have no holes, journal
-// entries are true, and sums equal the items.
+// Tests a journaled commit on the engine: its result equals the result of a plain commit, positions have no
+// holes, journal entries name the real changes, and sums equal the items.
 
 const { store, journal, clock } = tableStore(cluster)
 let record = {} as ClusterRead['record']
@@ -42,7 +42,7 @@ async function stored(name: string): Promise<Item<'sts-role'>> {
 const roles = async (...names: string[]) => (await store.read(names.map(place))).map(item => item?.data.role)
 const operations = async () => (await storage.calls()).map(call => call.operation)
 
-/** Checks that the journal is sound. */
+/** Checks that the journal has no holes and agrees with the items. */
 async function sound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
@@ -263,7 +263,7 @@ describe('positions', () => {
     [0, 1, 2, 3].map(skip => ({ when: when as 'before' | 'after', skip })),
   )
 
-  /** Fills holes as the worker does after a process died. */
+  /** Fills holes in the journal as the worker does after a process died. */
   async function filled(): Promise<void> {
     const { head, holes } = await replayed(journal)
     for (const seq of holes) await journal.putEntry(createNoopEntry({ epoch: head.epoch, seq }, 0))

@@ -12,8 +12,8 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 
-// A rotation that is cut at any call leaves the mount with a working key. The next rotation ends with one
-// key, the new one.
+// A rotation of the root key that dies at any call leaves the mount with a working key. The next rotation
+// ends with exactly one key, the new key.
 
 afterEach(async () => {
   await storage.reset()

@@ -21,16 +21,16 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 
-// A rotation creates one key, verifies it, then deletes the old one. Only one rotation runs at a time. When
-// AWS rejects a call, nothing changes. The stored configuration has the new key, which a version of 2021
-// forgot.
+// A rotation creates an access key, verifies it, then deletes the old key. Only one rotation runs at a time.
+// When AWS rejects a call, nothing changes. The stored configuration names the new key, which a version of
+// 2021 failed to store.
 
 afterEach(async () => {
   await storage.reset()
   await aws.clearFaults()
 })
 
-/** Holds CreateAccessKey until it is released. */
+/** Holds CreateAccessKey until the test releases it. */
 async function creationHeld() {
   const { id } = await aws.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'hold' })
   return {

@@ -4,7 +4,7 @@ import { api, done, storage } from '../../../support/service/cluster.ts'
 
 const LIMIT = 20
 
-/** Returns a page of accessors, and how many items the engine read for it. */
+/** Returns a page of accessors, and the number of items that the engine read for the page. */
 async function pageOf(query: string): Promise<{ keys: string[]; read: number }> {
   await storage.reset()
   const { status, body } = await api('GET', `/auth/token/accessors?list=true${query}`)

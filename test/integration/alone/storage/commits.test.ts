@@ -16,8 +16,8 @@ import { tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// `commit`, the only writer, against the engine: it writes all or nothing, never over a changed item, and
-// reports the true result even when an answer is lost.
+// Tests `commit`, the only writer, on the engine. A commit writes all or nothing, never overwrites a changed
+// item, and reports the true result even when an answer is lost.
 
 const { store, clock } = tableStore(cluster)
 const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })

@@ -31,10 +31,13 @@ const isThere = async (name: string): Promise<boolean> =>
   (await client.send(new GetItemCommand({ TableName, Key: keyOf(name), ConsistentRead: true }))).Item !==
   undefined
 
-/** Lasts until the next reset. */
+/** Milliseconds of a lock that lasts until the next reset. */
 const FOREVER = 600_000
 
-/** Starts a transaction and waits until it has reached the tap. It does not end before the next reset. */
+/**
+ * Starts a transaction and waits until it has reached the tap. The transaction does not end before the next
+ * reset.
+ */
 async function underWay(...items: Parameters<typeof transact>) {
   const before = (await storage.calls()).length
   const over = transact(...items)

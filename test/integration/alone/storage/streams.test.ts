@@ -16,7 +16,7 @@ interface StreamEvent {
   Records: { eventName: string; dynamodb: { Keys: object; NewImage: Record<string, object> } }[]
 }
 
-/** Reports a function that is always running, because here the tests write. */
+/** Reports that a function is always running, because in this test the test itself writes. */
 function alwaysActive(): TrackedWorkActivity {
   const activity = createWorkActivity()
   void activity.during(new Promise(() => undefined))
@@ -69,7 +69,7 @@ describe("a function subscribed to a table's stream", () => {
   test("receives inserts of its partitions in order, in Lambda's format", async () => {
     const told: StreamEvent['Records'] = []
     const table = await listening(({ Records }) => told.push(...Records))
-    // the first records may come before or after the poller starts
+    // the first records may be written before or after the poller starts
     table.begin()
     await eventually(async () => {
       await table.put('j#warm', randomUUID())

@@ -7,7 +7,7 @@ import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, tableStore } from '../../../support/tables/store.ts'
 
-/** Milliseconds ahead of the system's clock. */
+/** `ahead` is the number of milliseconds by which this clock is ahead of the system's clock. */
 const clock = { ahead: 0, now: () => Date.now() + clock.ahead, sleep: async () => undefined }
 let host: Awaited<ReturnType<typeof ownHost>>
 /** the recovery key from initialisation */
@@ -35,17 +35,17 @@ type Body = any
 type Told = [status: number, body: Body]
 
 /**
- * The requests of a command line: verbs, paths, bodies and token. It reads the state before it sends
- * a share, and again while shares are missing.
+ * The requests of a command-line client: verbs, paths, bodies and token. The client reads the state before it
+ * sends a share, and again while shares are missing.
  */
 interface CommandLine {
   name: string
   at: string
   starts: 'PUT' | 'POST'
   token: () => string
-  /** fields that it sends in addition to the parameters */
+  /** fields that the client sends in addition to the parameters */
   init: object
-  /** returns the part of an answer that it reads */
+  /** returns the part of an answer that the client reads */
   reads: (body: Body) => Body
 }
 
@@ -336,7 +336,7 @@ describe('a rekey attempt', () => {
     await cli.give(shares[0])
     expect((await stranger('init')).status).toBe(403)
     for (const share of shares.slice(1, 3)) await cli.give(share)
-    // all old shares were sent, but no new ones
+    // all old shares were sent, but no new share
     for (const path of ['init', 'verify']) expect((await stranger(path)).status).toBe(403)
     expect(await cli.status('verify')).toMatchObject([200, { started: true, progress: 0 }])
   })

@@ -9,8 +9,8 @@ import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, seed, tableStore } from '../../../support/tables/store.ts'
 
 // A job that outlasts its Lambda continues in the next invocation. Jobs stop two seconds before their
-// timeout, so here they have one second. Each reading of this clock adds 5 ms, so the jobs outlast that
-// second on any machine.
+// timeout, so jobs in this test have one second. Each reading of the test's clock adds 5 ms, so the jobs
+// outlast their second on any machine.
 
 const SECONDS = 3
 const LOOK_MS = 5

@@ -7,7 +7,8 @@ import { raw, seed, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// Tidy runs of a list: which entries they remove, how they start, that only one runs, and their status.
+// Tests tidy runs of a list: which entries a run removes, how a run starts, that only one run is active, and
+// the status of runs.
 
 const tables = tableStore(cluster)
 let mount = { path: '', accessor: '' }
