@@ -6,7 +6,6 @@ import {
   type JournalLineage,
   MAX_EPOCH_LEAD,
 } from '../journal/position.ts'
-import type { LineageEpoch } from '../wire/gen/link_pb.ts'
 import { MAX_KEYS_PER_MESSAGE } from './source.ts'
 import { MAX_STATEMENT_CHAIN } from './statements.ts'
 
@@ -20,11 +19,35 @@ export interface MessageForm<T> {
 export const createMessageForm = <D extends DescMessage, T>(
   schema: D,
   to: (value: T) => Parameters<typeof create<D>>[1],
-  from: (message: MessageShape<D>) => T,
+  from: (message: MessageFields<MessageShape<D>>) => T,
 ): MessageForm<T> => ({
   write: value => toBinary(schema, create(schema, to(value))),
-  read: bytes => from(checkMessageBounds(schema, fromBinary(schema, bytes))),
+  read: bytes => from(readFields(checkMessageBounds(schema, fromBinary(schema, bytes)))),
 })
+
+/** The fields of a message and of the messages in it, with integers as numbers and bytes as buffers. */
+export type MessageFields<T> = T extends bigint
+  ? number
+  : T extends Uint8Array
+    ? Buffer
+    : T extends readonly (infer E)[]
+      ? MessageFields<E>[]
+      : T extends object
+        ? { [K in keyof T as K extends `$${string}` ? never : K]: MessageFields<T[K]> }
+        : T
+
+/** @throws Error for a number that is not a safe integer */
+function readFields<T>(value: T): MessageFields<T> {
+  const read = (): unknown => {
+    if (typeof value === 'bigint') return toSafeInteger(value)
+    if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length)
+    if (Array.isArray(value)) return value.map(readFields)
+    if (typeof value !== 'object' || value === null) return value
+    const fields = Object.entries(value).filter(([name]) => !name.startsWith('$'))
+    return Object.fromEntries(fields.map(([name, one]) => [name, readFields(one)]))
+  }
+  return read() as MessageFields<T>
+}
 
 /** The bounds of a field: `bytes` of a text or of each element of a list, and `most` elements of a list. */
 interface Bound {
@@ -120,11 +143,7 @@ export function checkMessageBounds<D extends DescMessage>(
 const sizeOf = (value: unknown): number =>
   typeof value === 'string' ? Buffer.byteLength(value) : value instanceof Uint8Array ? value.length : 0
 
-/**
- * Converts a protobuf integer.
- * @throws Error for a number that is not a safe integer
- */
-export const toSafeInteger = (number: bigint): number => {
+const toSafeInteger = (number: bigint): number => {
   const read = Number(number)
   if (!Number.isSafeInteger(read)) throw new Error('a number is larger than 2^53 - 1')
   return read
@@ -145,8 +164,8 @@ export const encodeLineage = (lineage: JournalLineage) =>
  * Decodes a lineage.
  * @throws Error for a malformed lineage
  */
-export const decodeLineage = (given: readonly LineageEpoch[]): JournalLineage => {
-  const line = given.map(one => [parseMessageEpoch(one.epoch), toSafeInteger(one.start)] as const)
+export const decodeLineage = (given: readonly { epoch: string; start: number }[]): JournalLineage => {
+  const line = given.map(({ epoch, start }) => [parseMessageEpoch(epoch), start] as const)
   if (
     line.some(
       ([epoch], index) => index > 0 && isEpochTooFarAhead(epoch, epochNumber(line[index - 1]?.[0] ?? '')),

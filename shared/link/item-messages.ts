@@ -11,7 +11,7 @@ import {
   TreeRequestSchema,
   TreeResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { createMessageForm, decodeLineage, encodeLineage, parseMessageEpoch, toSafeInteger } from './forms.ts'
+import { createMessageForm, decodeLineage, encodeLineage, parseMessageEpoch } from './forms.ts'
 import type {
   ItemsAnswer,
   ItemsRequest,
@@ -26,10 +26,9 @@ import type {
 
 const json = (value: StoredItem | undefined): Uint8Array =>
   value ? Buffer.from(JSON.stringify(value)) : new Uint8Array()
-const itemOf = (bytes: Uint8Array): StoredItem | undefined =>
-  bytes.length === 0 ? undefined : (JSON.parse(Buffer.from(bytes).toString('utf8')) as StoredItem)
-const itemsOf = (all: readonly Uint8Array[]): StoredItem[] =>
-  all.map(itemOf).filter(item => item !== undefined)
+const itemOf = (bytes: Buffer): StoredItem | undefined =>
+  bytes.length === 0 ? undefined : (JSON.parse(bytes.toString('utf8')) as StoredItem)
+const itemsOf = (all: readonly Buffer[]): StoredItem[] => all.map(itemOf).filter(item => item !== undefined)
 
 function keyOf({ kind, pk, sk }: { kind: string; pk: string; sk: string }): Key {
   if (itemKindSpec(kind as Kind)?.table !== 'data')
@@ -45,17 +44,17 @@ export const itemsMessageForms = {
   ),
   answer: createMessageForm(
     ItemsResponseSchema,
-    ({ items, seq, lineage, epoch: name }: ItemsAnswer) => ({
+    ({ items, seq, lineage, epoch }: ItemsAnswer) => ({
       items: items.map(json),
       seq: BigInt(seq),
       lineage: encodeLineage(lineage),
-      epoch: name,
+      epoch,
     }),
-    ({ items, seq, lineage, epoch: name }): ItemsAnswer => ({
+    ({ items, seq, lineage, epoch }): ItemsAnswer => ({
       items: items.map(itemOf),
-      seq: toSafeInteger(seq),
+      seq,
       lineage: decodeLineage(lineage),
-      epoch: parseMessageEpoch(name),
+      epoch: parseMessageEpoch(epoch),
     }),
   ),
 }
@@ -70,23 +69,14 @@ export const scanMessageForms = {
     ({ segment, segments, cursor }): ScanRequest => {
       if (segments < 1 || segments > MOST_SEGMENTS || segment < 0 || segment >= segments)
         throw new Error('no such segment')
-      return defined({
-        segment,
-        segments,
-        cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined,
-      })
+      return defined({ segment, segments, cursor })
     },
   ),
   answer: createMessageForm(
     ScanResponseSchema,
     ({ items, next, frontier }: ScanAnswer) =>
       defined({ items: items.map(json), frontier: BigInt(frontier), next }),
-    ({ items, next, frontier }): ScanAnswer =>
-      defined({
-        items: itemsOf(items),
-        frontier: toSafeInteger(frontier),
-        next: next ? { pk: next.pk, sk: next.sk } : undefined,
-      }),
+    ({ items, next, frontier }): ScanAnswer => defined({ items: itemsOf(items), frontier, next }),
   ),
 }
 
@@ -104,7 +94,7 @@ export const treeMessageForms = {
   answer: createMessageForm(
     TreeResponseSchema,
     (answer: TreeAnswer) => answer,
-    ({ hashes }): TreeAnswer => ({ hashes }),
+    (answer): TreeAnswer => answer,
   ),
 }
 
@@ -112,11 +102,11 @@ export const keyringMessageForms = {
   question: createMessageForm(
     KeyringRequestSchema,
     (one: { term: number }) => one,
-    ({ term }): { term: number } => ({ term }),
+    one => one,
   ),
   answer: createMessageForm(
     KeyringResponseSchema,
     (one: KeyringAnswer) => one,
-    ({ keyring, term }): KeyringAnswer => ({ keyring, term }),
+    (one): KeyringAnswer => one,
   ),
 }

@@ -9,7 +9,13 @@ import {
   NotifyRequestSchema,
   NotifyResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { createMessageForm, decodeLineage, encodeLineage, parseMessageEpoch, toSafeInteger } from './forms.ts'
+import {
+  createMessageForm,
+  decodeLineage,
+  encodeLineage,
+  type MessageFields,
+  parseMessageEpoch,
+} from './forms.ts'
 import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
 /* Messages of the frequent methods: heartbeats, journal entries, and notices of new entries. */
@@ -27,25 +33,7 @@ export const heartbeatMessageForms = {
       roundTripMs: BigInt(roundTripMs),
       position: { epoch: position.epoch, seq: BigInt(position.seq) },
     }),
-    ({
-      position,
-      state,
-      format,
-      roundTripMs,
-      address,
-      apiAddress,
-      ownTerm,
-      maxEpoch,
-    }): HeartbeatQuestion => ({
-      position: { epoch: position?.epoch ?? '', seq: toSafeInteger(position?.seq ?? 0n) },
-      state,
-      format,
-      roundTripMs: toSafeInteger(roundTripMs),
-      address,
-      apiAddress,
-      ownTerm,
-      maxEpoch,
-    }),
+    ({ position = { epoch: '', seq: 0 }, ...one }): HeartbeatQuestion => ({ ...one, position }),
   ),
   answer: createMessageForm(
     HeartbeatResponseSchema,
@@ -56,24 +44,17 @@ export const heartbeatMessageForms = {
       lineage: encodeLineage(lineage),
       canaryAt: BigInt(canaryAt),
     }),
-    (one): HeartbeatReply => ({
-      seq: toSafeInteger(one.seq),
-      frontier: toSafeInteger(one.frontier),
-      canaryAt: toSafeInteger(one.canaryAt),
-      epoch: parseMessageEpoch(one.epoch),
-      lineage: decodeLineage(one.lineage),
-      addresses: one.addresses,
-      memberAddresses: one.memberAddresses,
-      format: one.format,
-      apiAddress: one.apiAddress,
-      term: one.term,
+    ({ epoch, lineage, ...one }): HeartbeatReply => ({
+      ...one,
+      epoch: parseMessageEpoch(epoch),
+      lineage: decodeLineage(lineage),
     }),
   ),
 }
 
-const entryForm = ({ epoch: name, seq, id, at, body, noop, root }: JournalEntry) =>
+const entryForm = ({ epoch, seq, id, at, body, noop, root }: JournalEntry) =>
   defined({
-    epoch: name,
+    epoch,
     seq: BigInt(seq),
     id,
     at: BigInt(at),
@@ -81,15 +62,13 @@ const entryForm = ({ epoch: name, seq, id, at, body, noop, root }: JournalEntry)
     root,
   })
 
-function entryOf({ epoch: name, seq, id, at, body, root }: JournalEntryMessage): JournalEntry {
-  const position = { epoch: parseMessageEpoch(name), seq: toSafeInteger(seq) }
+function entryOf({ epoch, seq, body, ...one }: MessageFields<JournalEntryMessage>): JournalEntry {
+  const position = { epoch: parseMessageEpoch(epoch), seq }
   return defined({
     ...position,
-    id,
-    at: toSafeInteger(at),
+    ...one,
     body: body === undefined ? [] : decodeEntryBody(body, position),
     noop: body === undefined || undefined,
-    root,
   })
 }
 
@@ -101,11 +80,7 @@ export const entriesMessageForms = {
       after: BigInt(after),
       maxBytes,
     }),
-    ({ lineage, after, maxBytes }): EntriesRequest => ({
-      lineage: decodeLineage(lineage),
-      after: toSafeInteger(after),
-      maxBytes,
-    }),
+    ({ lineage, ...one }): EntriesRequest => ({ ...one, lineage: decodeLineage(lineage) }),
   ),
   answer: createMessageForm(
     EntriesResponseSchema,
@@ -127,17 +102,11 @@ export const entriesMessageForms = {
       }
     },
     ({ outcome }): EntriesAnswer => {
-      if (outcome.case === 'forkPoint') return { kind: 'diverged', forkPoint: toSafeInteger(outcome.value) }
-      if (outcome.case === 'retainedFrom')
-        return { kind: 'trimmed', retainedFrom: toSafeInteger(outcome.value) }
+      if (outcome.case === 'forkPoint') return { kind: 'diverged', forkPoint: outcome.value }
+      if (outcome.case === 'retainedFrom') return { kind: 'trimmed', retainedFrom: outcome.value }
       if (outcome.case === undefined) throw new Error('the message has no answer')
       const { entries, lineage, frontier } = outcome.value
-      return {
-        kind: 'entries',
-        entries: entries.map(entryOf),
-        lineage: decodeLineage(lineage),
-        frontier: toSafeInteger(frontier),
-      }
+      return { kind: 'entries', entries: entries.map(entryOf), lineage: decodeLineage(lineage), frontier }
     },
   ),
 }

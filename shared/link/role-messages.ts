@@ -7,9 +7,16 @@ import {
   FenceResponseSchema,
   HandoverRequestSchema,
   HandoverResponseSchema,
+  type Position as PositionMessage,
   type Statement as StatementMessage,
 } from '../wire/gen/link_pb.ts'
-import { createMessageForm, decodeLineage, encodeLineage, parseMessageEpoch, toSafeInteger } from './forms.ts'
+import {
+  createMessageForm,
+  decodeLineage,
+  encodeLineage,
+  type MessageFields,
+  parseMessageEpoch,
+} from './forms.ts'
 import type { ActivateAnswer, ActivateRequest, HandedOverEpoch } from './source.ts'
 
 /* Messages that change the role of a cluster: an activation, a handover, a fence. */
@@ -20,20 +27,11 @@ const statementForm = ({ key, signature, ...statement }: MembershipStatement) =>
   signature: Buffer.from(signature, 'base64'),
 })
 
-function readStatement(message: StatementMessage | undefined): MembershipStatement {
+function readStatement(message: MessageFields<StatementMessage> | undefined): MembershipStatement {
   if (!message) throw new Error('a statement is missing')
-  const { set, issuer, subject, key, epoch, signature } = message
-  return {
-    set,
-    issuer,
-    subject,
-    epoch,
-    key: Buffer.from(key).toString('base64'),
-    signature: Buffer.from(signature).toString('base64'),
-  }
+  const { key, signature, ...statement } = message
+  return { ...statement, key: key.toString('base64'), signature: signature.toString('base64') }
 }
-
-const chainOf = (messages: readonly StatementMessage[]): MembershipStatement[] => messages.map(readStatement)
 
 /**
  * The question that hands in an activation token. The question has either `sealed` and the format, or everything
@@ -55,18 +53,7 @@ export const activateMessageForms = {
   question: createMessageForm(
     ActivateRequestSchema,
     (one: ActivateQuestion) => one,
-    ({ token, cluster, address, format, version, sealed, ...one }): ActivateQuestion => ({
-      token,
-      cluster,
-      address,
-      format,
-      version,
-      sealed,
-      signingKey: Buffer.from(one.signingKey),
-      exchangeKey: Buffer.from(one.exchangeKey),
-      proof: Buffer.from(one.proof),
-      earlierProof: Buffer.from(one.earlierProof),
-    }),
+    (one): ActivateQuestion => one,
   ),
   answer: createMessageForm(
     ActivateResponseSchema,
@@ -83,42 +70,37 @@ export const activateMessageForms = {
       statement: statementForm(statement),
       chain: chain.map(statementForm),
     }),
-    ({ lineage, shares, threshold, statement, chain, ...one }) => {
-      return {
-        primary: one.primary,
-        epoch: parseMessageEpoch(one.epoch),
-        keyring: one.keyring,
-        format: one.format,
-        addresses: one.addresses,
-        memberAddresses: one.memberAddresses,
-        lineage: decodeLineage(lineage),
-        recovery: { shares, threshold },
-        statement: readStatement(statement),
-        chain: chainOf(chain),
-      }
-    },
+    ({ epoch, lineage, shares, threshold, statement, chain, ...one }) => ({
+      ...one,
+      epoch: parseMessageEpoch(epoch),
+      lineage: decodeLineage(lineage),
+      recovery: { shares, threshold },
+      statement: readStatement(statement),
+      chain: chain.map(readStatement),
+    }),
   ),
 }
+
+/** Reads the end of an epoch. */
+const readEnd = (end: MessageFields<PositionMessage> | undefined): JournalPosition => ({
+  epoch: parseMessageEpoch(end?.epoch ?? ''),
+  seq: end?.seq ?? 0,
+})
 
 export const handoverMessageForms = {
   question: createMessageForm(
     HandoverRequestSchema,
     (one: { epoch: string }) => one,
-    ({ epoch: name }): { epoch: string } => ({ epoch: parseMessageEpoch(name) }),
+    ({ epoch }) => ({ epoch: parseMessageEpoch(epoch) }),
   ),
   answer: createMessageForm(
     HandoverResponseSchema,
-    ({ epoch: name, seq, addresses, keyring }: HandedOverEpoch) => ({
-      end: { epoch: name, seq: BigInt(seq) },
+    ({ epoch, seq, addresses, keyring }: HandedOverEpoch) => ({
+      end: { epoch, seq: BigInt(seq) },
       addresses: [...addresses],
       keyring,
     }),
-    ({ end, addresses, keyring }): HandedOverEpoch => ({
-      epoch: parseMessageEpoch(end?.epoch ?? ''),
-      seq: toSafeInteger(end?.seq ?? 0n),
-      addresses,
-      keyring,
-    }),
+    ({ end, ...one }): HandedOverEpoch => ({ ...one, ...readEnd(end) }),
   ),
 }
 
@@ -162,37 +144,31 @@ export const fenceMessageForms = {
       addresses: [...addresses],
       signers: signers.map(signer => ({ term: signer.term, key: Buffer.from(signer.key, 'base64') })),
     }),
-    ({ cluster, signingKey, epoch: name, lineage, chain, addresses, signers }): FenceQuestion => ({
-      cluster,
-      epoch: parseMessageEpoch(name),
+    ({ signingKey, epoch, lineage, chain, signers, ...one }): FenceQuestion => ({
+      ...one,
+      epoch: parseMessageEpoch(epoch),
       lineage: decodeLineage(lineage),
-      chain: chainOf(chain),
-      addresses,
-      signers: signers.map(signer => ({
-        term: signer.term,
-        key: Buffer.from(signer.key).toString('base64'),
-      })),
-      key: Buffer.from(signingKey).toString('base64'),
+      chain: chain.map(readStatement),
+      signers: signers.map(({ term, key }) => ({ term, key: key.toString('base64') })),
+      key: signingKey.toString('base64'),
     }),
   ),
   answer: createMessageForm(
     FenceResponseSchema,
-    ({ epoch: name, seq, voucher, cluster, key, chain, addresses }: FenceReply) => ({
-      end: { epoch: name, seq: BigInt(seq) },
+    ({ epoch, seq, voucher, cluster, key, chain, addresses }: FenceReply) => ({
+      end: { epoch, seq: BigInt(seq) },
       voucher: statementForm(voucher),
       cluster,
       signingKey: Buffer.from(key, 'base64'),
       chain: chain.map(statementForm),
       addresses: [...addresses],
     }),
-    ({ end, voucher, cluster, signingKey, chain, addresses }): FenceReply => ({
-      epoch: parseMessageEpoch(end?.epoch ?? ''),
-      seq: toSafeInteger(end?.seq ?? 0n),
+    ({ end, voucher, signingKey, chain, ...one }): FenceReply => ({
+      ...one,
+      ...readEnd(end),
       voucher: readStatement(voucher),
-      cluster,
-      key: Buffer.from(signingKey).toString('base64'),
-      chain: chainOf(chain),
-      addresses,
+      key: signingKey.toString('base64'),
+      chain: chain.map(readStatement),
     }),
   ),
 }
