@@ -100,12 +100,10 @@ function lagOf({ primary, now }: PromotionFacts, head: JournalHead | undefined) 
   if (primary.state === 'silent')
     return {
       ...common,
-      ...(primary.lastAnswerAt === undefined
-        ? {}
-        : {
-            last_contact: formatTime(primary.lastAnswerAt),
-            last_contact_age_ms: now - primary.lastAnswerAt,
-          }),
+      ...(primary.lastAnswerAt !== undefined && {
+        last_contact: formatTime(primary.lastAnswerAt),
+        last_contact_age_ms: now - primary.lastAnswerAt,
+      }),
     }
   if (primary.state === 'refuses') return { ...common, text: primary.text }
   if (primary.state === 'none') return common
@@ -114,13 +112,11 @@ function lagOf({ primary, now }: PromotionFacts, head: JournalHead | undefined) 
     ...(primary.lag === 'diverged' ? { text: 'the journals have diverged' } : { behind_ms: primary.lag }),
     last_contact: formatTime(now),
     last_contact_age_ms: 0,
-    ...(primary.reported
-      ? {
-          primary_position: primary.reported.seq,
-          primary_frontier: primary.reported.frontier,
-          clock_skew_ms: primary.reported.skew,
-        }
-      : {}),
+    ...(primary.reported && {
+      primary_position: primary.reported.seq,
+      primary_frontier: primary.reported.frontier,
+      clock_skew_ms: primary.reported.skew,
+    }),
   }
 }
 
@@ -206,15 +202,13 @@ function successorOf(
       expired: activatedAt === undefined && expires <= now,
       expires: formatTime(expires),
     },
-    ...(heartbeat
-      ? {
-          state: heartbeat.state,
-          applied: heartbeat.seq,
-          clock_skew_ms: heartbeat.skewMs,
-          behind: Math.max(0, (head?.last ?? heartbeat.seq) - heartbeat.seq),
-          behind_ms: one.lag,
-          last_heartbeat: formatTime(heartbeat.at),
-        }
-      : {}),
+    ...(heartbeat && {
+      state: heartbeat.state,
+      applied: heartbeat.seq,
+      clock_skew_ms: heartbeat.skewMs,
+      behind: Math.max(0, (head?.last ?? heartbeat.seq) - heartbeat.seq),
+      behind_ms: one.lag,
+      last_heartbeat: formatTime(heartbeat.at),
+    }),
   }
 }

@@ -195,9 +195,8 @@ function journalFacts(
   return {
     ...head,
     ...toRootFacts(roots),
-    ...(head.mode === 'syncing' && puller?.state === 'merkle-sync'
-      ? { sync: { done: synced, total: synced } }
-      : {}),
+    ...(head.mode === 'syncing' &&
+      puller?.state === 'merkle-sync' && { sync: { done: synced, total: synced } }),
     ...(puller?.fault === undefined ? {} : { isStuck: true }),
     ...(record.treeComplete === false
       ? { building: buildingOf(record, reindex) }
