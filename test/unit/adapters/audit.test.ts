@@ -47,7 +47,7 @@ describe('entries of the audit log on Lambda', () => {
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'WARN' },
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'error' },
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'FATAL' },
-  ])('are rejected if no subscription would find them: %j', async variables => {
+  ])('an entry that no subscription would find is rejected: %j', async variables => {
     const { audit, given } = withVariables(variables)
     await expect(audit.write(entry)).rejects.toThrow('log format JSON')
     expect(given).toEqual([])
@@ -84,7 +84,7 @@ describe('entries in a file', () => {
     expect(readFileSync(`${directory}/not/yet/audit.log`, 'utf8')).toBe('{"audit":"request"}\n')
   })
 
-  test('are one line each', async () => {
+  test('each entry is one line', async () => {
     const { audit, given, lines } = inFile()
     await audit.write(entry)
     await audit.write({ audit: 'response' })
@@ -92,7 +92,7 @@ describe('entries in a file', () => {
     expect(given).toEqual([])
   })
 
-  test('of one turn are written together, and count once they are written', async () => {
+  test('entries of one turn of the event loop are written together, and count as logged after the write', async () => {
     let writes = 0
     const { audit, lines } = inFile((file, bytes) => {
       writes += 1
@@ -110,13 +110,13 @@ describe('entries in a file', () => {
     expect(writes).toBe(1)
   })
 
-  test('count only if they are written completely', async () => {
+  test('an entry counts as logged only if all of it is written', async () => {
     const { audit } = inFile((file, bytes) => writeSync(file, bytes.subarray(0, 18)))
     const told = await Promise.allSettled([1, 2, 3].map(number => audit.write({ number })))
     expect(told.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
   })
 
-  test('fail together if nothing can be written; an entry that is not JSON fails alone', async () => {
+  test('if nothing can be written all entries of a turn fail; an entry that is not JSON fails alone', async () => {
     let fault: Error | undefined = Object.assign(new Error('no space is left'), { code: 'ENOSPC' })
     const { audit, lines } = inFile((file, bytes) => {
       if (fault) throw fault

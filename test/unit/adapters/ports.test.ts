@@ -7,7 +7,7 @@ import { token } from '../tokens/support.ts'
 const put = (place: Key): Change => createItem(place, {} as never)
 const stored = key('token', 'acc')
 
-describe('usesFor equals the grants of IAM', () => {
+describe('usesForChange equals the grants of IAM', () => {
   test.each<[name: string, change: Change, uses: readonly string[]]>([
     ['storing a token', put(stored), ['mint']],
     ['storing a pointer to a child', put(key('child', 'acc', 'other')), ['mint']],

@@ -15,7 +15,7 @@ describe('paging of listings', () => {
   test('an `after` longer than any name is rejected', () =>
     expect(() => readPageParameters({ after: 'é'.repeat(513) })).toThrow('after is longer than any name'))
 
-  test('cutPage returns a page of names that are not stored', () => {
+  test('selectPage returns a page of names that are not stored', () => {
     const names = ['c', 'a', 'b']
     expect(selectPage(names, {})).toEqual(['a', 'b', 'c'])
     expect(selectPage(names, { after: 'a' })).toEqual(['b', 'c'])

@@ -30,7 +30,7 @@ describe('the subject of an endpoint', () => {
         expect(() => read(call, 'role')).toThrow('the subject is not a role')
   })
 
-  test('removeSubject succeeds whether the item exists or not', () => {
+  test('deleteSubject succeeds whether the item exists or not', () => {
     for (const call of [there, absent])
       expect(deleteSubject(call)).toEqual({
         answer: { kind: 'nothing' },

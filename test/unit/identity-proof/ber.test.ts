@@ -102,7 +102,7 @@ describe('reading OCTET STRINGs', () => {
   })
 })
 
-describe('readOid', () => {
+describe('readBerOid', () => {
   const read = (content: string) => readBerOid(readBer(encodeDerTlv(BER_TAG.oid, hex(content))))
   test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])(
     'reads %s',
@@ -122,17 +122,17 @@ describe('readOid', () => {
     expect(read(content)).toBeUndefined()
   })
 
-  test('readOid parses an identifier whose first arc has two octets', () => {
+  test('readBerOid parses an identifier whose first arc has two octets', () => {
     expect(read('883703')).toBe('2.999.3')
   })
 
-  test('readOid rejects elements of another type', () => {
+  test('readBerOid rejects elements of another type', () => {
     expect(readBerOid(readBer(hex('04 01 2a')))).toBeUndefined()
   })
 })
 
-describe('toDer', () => {
-  test('toDer gives one encoding for all forms of lengths and strings', () => {
+describe('encodeAsDer', () => {
+  test('encodeAsDer gives one encoding for all forms of lengths and strings', () => {
     const der = derSequence(octetString(Buffer.from('abc')), derSequence(derInteger(5n)))
     const ber = hex('30 80 24 80 0401 61 2404 0402 6263 0000 30 82 0003 020105 0000')
     expect(encodeAsDer(readBer(ber) ?? expect.fail())).toEqual(der)

@@ -38,8 +38,8 @@ const [typeAttribute, timeAttribute, digestAttribute] = usualAttributes('sha256'
   Buffer,
 ]
 
-describe('readSignedData', () => {
-  test('readSignedData returns content and signer', () => {
+describe('parseSignedData', () => {
+  test('parseSignedData returns content and signer', () => {
     expect(made({ serial: 9n })).toMatchObject({
       content,
       signers: [
@@ -246,7 +246,7 @@ describe('readSignedData', () => {
     expect(parseSignedData(bytes)).toBeUndefined()
   })
 
-  test('readSignedData never throws on changed or truncated bytes', () => {
+  test('parseSignedData never throws on changed or truncated bytes', () => {
     const good = signedBy(content, { key })
     const at = fc.nat(good.length - 1)
     fc.assert(

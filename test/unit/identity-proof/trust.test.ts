@@ -37,7 +37,7 @@ describe('registeredKey', () => {
   })
 })
 
-describe('certificateName', () => {
+describe('readCertificateName', () => {
   test.each(readPublishedCertificates().slice(0, 6))(
     'certificateName agrees with OpenSSL on $region $kind',
     ({ pem }) => {

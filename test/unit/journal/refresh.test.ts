@@ -53,7 +53,7 @@ beforeEach(() => {
   stored = new Map()
 })
 
-describe('refreshTree', () => {
+describe('refreshTreeHashes', () => {
   test('computes all hashes once, and the root of the whole tree from both roots', async () => {
     expect(await refresh()).toBe(ALL)
     expect(await refresh()).toBe(0)
@@ -90,7 +90,7 @@ describe('refreshTree', () => {
   })
 })
 
-describe('serveTree', () => {
+describe('serveTreeHashes', () => {
   const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
     serveTreeHashes(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
 

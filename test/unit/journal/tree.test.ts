@@ -210,7 +210,7 @@ describe('sums of buckets', () => {
     )
   })
 
-  test('sumLive leaves out ended generations', () => {
+  test('addLiveSums leaves out ended generations', () => {
     const sums = new Map<string, LeafLimbs>([
       ['p', [1n, 2n, 3n]],
       ['g10', [10n, 10n, 10n]],

@@ -218,7 +218,7 @@ describe('a fence does not count', () => {
   })
 })
 
-test('collectTrustedKeys follows statements of any epoch', () => {
+test('collectTrustedMemberKeys follows statements of any epoch', () => {
   const keys = collectTrustedMemberKeys(set, [known(a)], [admission(b), claimOf(b, e2), claimOf(d, e3)])
   expect(keys).toEqual([known(a), known(b), known(b, 1)])
 })

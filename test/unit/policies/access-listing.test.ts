@@ -104,7 +104,7 @@ describe('rules for a listing: GHSA-xp3c-3jw3-4vcr', () => {
     [{ 'a/': 'list' }, 'a/', ['list']],
     [{ 'a/': 'list' }, 'a', ['list']],
     [{ 'a/*': 'list' }, 'a/b', ['list']],
-  ])('capabilities of %j on %s are the enforced ones', (policy, path, expected) => {
+  ])('capabilities of %j on %s are the capabilities that are enforced', (policy, path, expected) => {
     expect(capabilitiesOnPath(access(policy), path)).toEqual(expected)
   })
 

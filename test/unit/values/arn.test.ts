@@ -4,7 +4,7 @@ import { canonicalArnOf, type IamEntity, iamArn, parseIamEntity } from '../../..
 
 const ACCOUNT = '111122223333'
 
-describe('parseEntity', () => {
+describe('parseIamEntity', () => {
   const base = { partition: 'aws', account: ACCOUNT, path: '' } as const
   test.each<[string, IamEntity]>([
     [`arn:aws:iam::${ACCOUNT}:user/bob`, { ...base, type: 'user', name: 'bob' }],
@@ -82,7 +82,7 @@ describe('parseEntity', () => {
     expect(parseIamEntity(arn)).toBeUndefined()
   })
 
-  test('parseEntity never throws', () => {
+  test('parseIamEntity never throws', () => {
     const pieces = fc.constantFrom(
       ':',
       '/',

@@ -52,7 +52,7 @@ describe('isCidr', () => {
   })
 })
 
-describe('anyContains', () => {
+describe('anyNetworkContains', () => {
   const v6 = ['::', '::1', '::1.2.3.4', 'fe80::1', '2001:db8::1', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff']
   const v4 = ['0.0.0.0', '10.0.0.1', '127.0.0.1', '255.255.255.255']
   const mapped = v4.map(address => `::ffff:${address}`)

@@ -103,7 +103,7 @@ describe('parseDuration', () => {
   })
 })
 
-describe('printDuration', () => {
+describe('formatDuration', () => {
   test.each([
     [0, '0s'],
     [59, '59s'],

@@ -21,7 +21,7 @@ describe('a secret prints as a placeholder', () => {
   })
 })
 
-describe('sameSecret', () => {
+describe('secretsEqual', () => {
   test.each([
     ['a', 'a', true],
     ['', '', true],

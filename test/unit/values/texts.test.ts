@@ -61,7 +61,7 @@ test.each([
   expect(canonicalHeaderName(given)).toBe(written)
 })
 
-test('sortedSet sorts by code units and drops empty and repeated texts', () => {
+test('toSortedSet sorts by code units and drops empty and repeated texts', () => {
   expect(toSortedSet(['b', '', 'a', 'B', 'b', 'ä'])).toEqual(['B', 'a', 'b', 'ä'])
 })
 

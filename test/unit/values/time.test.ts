@@ -4,7 +4,7 @@ import { comparePreciseTimes, formatTime, parsePreciseTime } from '../../../shar
 
 const seconds = (text: string) => parsePreciseTime(text)?.seconds
 
-describe('parseInstant', () => {
+describe('parsePreciseTime', () => {
   test.each([
     ['1970-01-01T00:00:00Z', 0],
     ['2026-03-01T10:20:30Z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
@@ -62,7 +62,7 @@ describe('parseInstant', () => {
   })
 })
 
-describe('compareInstants', () => {
+describe('comparePreciseTimes', () => {
   const compare = (a: string, b: string) =>
     Math.sign(comparePreciseTimes(parsePreciseTime(a) ?? expect.fail(), parsePreciseTime(b) ?? expect.fail()))
   test.each([
@@ -81,7 +81,7 @@ describe('compareInstants', () => {
   })
 })
 
-describe('printTime', () => {
+describe('formatTime', () => {
   test.each([
     [0, '1970-01-01T00:00:00Z'],
     [1500, '1970-01-01T00:00:01.5Z'],

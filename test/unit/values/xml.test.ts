@@ -168,7 +168,7 @@ describe('readXml', () => {
   })
 })
 
-describe('onlyChild', () => {
+describe('onlyXmlChild', () => {
   const parent = (inner: string) => readXml(`<a xmlns="n">${inner}</a>`) ?? expect.fail()
   test.each([
     ['one child', '<b>x</b><c/>', 'x'],

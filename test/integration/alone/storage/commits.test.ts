@@ -72,7 +72,7 @@ describe('conditions', () => {
     expect(await commit(removeItem(place('a')))).toBe('done')
   })
 
-  test('removeUnlessChanged is a conflict for a changed item, and succeeds for a missing one', async () => {
+  test('removeItemUnlessChanged is a conflict for a changed item, and succeeds for a missing one', async () => {
     await commit(put('a', 'first'), put('b'))
     const read = await stored('a')
     expect(await commit(replaceItem(read, read, data('second')))).toBe('done')

@@ -81,7 +81,7 @@ const lookUps: Record<string, (target: AwsTarget) => Promise<unknown>> = {
 }
 
 describe('requests and results', () => {
-  test('an instance', async () => {
+  test('an instance is returned with the facts that a login needs', async () => {
     const instance = `<instanceId>i-1</instanceId><imageId>ami-1</imageId><instanceState><code>16</code><name>running</name></instanceState>
       <vpcId>vpc-1</vpcId><subnetId>subnet-1</subnetId><iamInstanceProfile><arn>arn:profile</arn><id>AIPA</id></iamInstanceProfile>
       <tagSet><item><key>a&amp;b</key><value>1</value></item><item><key>empty</key><value/></item></tagSet>`
@@ -133,7 +133,7 @@ describe('requests and results', () => {
     expect(asked).toEqual([`iam.amazonaws.com/ Action=${action}&Version=2010-05-08&${parameter}`])
   })
 
-  test('a profile, with its roles', async () => {
+  test('an instance profile is returned with its roles', async () => {
     const roles = '<Roles><member><Arn>arn:r</Arn></member></Roles>'
     const profile = `<InstanceProfile><Arn>arn:p</Arn><InstanceProfileId>AIPA</InstanceProfileId>${roles}</InstanceProfile>`
     answering(result('GetInstanceProfile', profile))
@@ -184,7 +184,7 @@ describe('requests and results', () => {
     })
   })
 
-  test('the variable of a service sets its endpoint, unless the configuration has one', async () => {
+  test('the variable of a service sets its endpoint, unless the configuration sets an endpoint', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_STS', 'http://sts.test:99/way')
     const { asked } = answering(OWN)
     expect(await lookUps['the own account']?.(targetAt())).toBe(ACCOUNT)

@@ -136,7 +136,7 @@ describe('a keyring that was read together with the cluster record', () => {
     expect(w.reads.count).toBe(0)
   })
 
-  test('is not requested if the environment has one', async () => {
+  test('is not requested if the environment has a keyring', async () => {
     const cipher = w.environment()
     await cipher.hmac('x')
     expect(cipher.keysToRead()).toEqual([])
@@ -207,7 +207,7 @@ describe('an environment that meets an unknown term', () => {
 })
 
 describe('the cluster record', () => {
-  test('with the same term causes no read; with another keyring it does', async () => {
+  test('with the same term causes no read of the keyring; with another keyring causes a read', async () => {
     const cipher = w.environment()
     await cipher.encrypt(place, 'hmacKey', 'x')
     const before = w.reads.count
@@ -312,7 +312,7 @@ describe('an exported keyring', () => {
     expect(await other.hmac('x')).toBe(await here.hmac('x'))
   })
 
-  test('is the newest one, whatever the environment holds', async () => {
+  test('is the newest keyring, whatever the environment holds', async () => {
     const environment = w.environment()
     await environment.encrypt(place, 'hmacKey', 'x')
     await w.rotate()

@@ -91,7 +91,7 @@ describe.each(ways)('a kept connection that is dead, %s', (_way, way) => {
     expect(server.requests()).toBe(1)
   })
 
-  test('a connection that never answers ends the attempt in time, and the next attempt uses another one', async () => {
+  test('a connection that never answers ends the attempt in time, and the next attempt uses another connection', async () => {
     const server = await serverOf(() => undefined)
     const ask = way()
     await Promise.all([ask(server.url), ask(server.url)])

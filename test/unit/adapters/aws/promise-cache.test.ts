@@ -24,7 +24,7 @@ describe('a cache of asynchronous results', () => {
     expect(await cache.get('a', async () => 1)).toBe(1)
   })
 
-  test('forgets a deleted result, and its late failure does not delete a newer one', async () => {
+  test('forgets a deleted result, and its late failure does not delete a newer result', async () => {
     const cache = createPromiseCache<number>(10)
     const late = Promise.withResolvers<number>()
     const first = cache.get('a', () => late.promise)

@@ -25,7 +25,7 @@ function world(endsAfter?: number) {
   }
 }
 
-test('credentials with an expiry are fetched once, and again five minutes before it', async () => {
+test('credentials with an expiry are fetched once, and again five minutes before they expire', async () => {
   const { key } = world(HOUR)
   const started = Date.now()
   expect(await Promise.all([key(), key()])).toEqual(['key 1', 'key 1'])

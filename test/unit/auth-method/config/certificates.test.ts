@@ -14,7 +14,7 @@ import { keys } from '../../../builders/keys.ts'
 const pem = readPublishedCertificates()[0]?.pem ?? ''
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-describe('readPem', () => {
+describe('parsePemCertificate', () => {
   test.each([
     ['as it is', pem, pem],
     ['with carriage returns', pem.replaceAll('\n', '\r\n'), pem.replaceAll('\n', '\r\n')],

@@ -124,7 +124,7 @@ test("the entry's nonce is decrypted, even if the entry has expired", async () =
   expect(await factsOf({ others: [accessItem()] })).not.toHaveProperty('entryNonce')
 })
 
-test('an empty nonce counts as sent, a missing one does not', async () => {
+test('an empty nonce counts as sent, a missing nonce does not', async () => {
   expect(await factsOf({})).not.toHaveProperty('sentNonce')
   expect(await factsOf({ parameters: { nonce: '' } })).toMatchObject({ sentNonce: '' })
 })

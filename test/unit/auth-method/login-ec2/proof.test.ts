@@ -174,7 +174,7 @@ describe('a certificate that verified an earlier document', () => {
     expect([again.reads, again.lists]).toEqual([['certificate home'], []])
   })
 
-  test('the guess contains the document before the read, and is confirmed after it', async () => {
+  test('the guess contains the document before the read, and is confirmed after the read', async () => {
     const world = await remembered()
     const guess = guessed(world)
     expect(guess).toMatchObject({ place, document: { instanceId: expect.any(String) } })
@@ -207,7 +207,7 @@ describe('a certificate that verified an earlier document', () => {
     ).rejects.toThrow('could not be verified')
   })
 
-  test('another certificate is found if the remembered one was deleted', async () => {
+  test('another certificate is found if the remembered certificate was deleted', async () => {
     const { memory } = await remembered()
     const other = item(key('certificate', accessor, 'other'), { pem: own.pem, type: 'pkcs7' })
     await verifyDocument(callAt([other], false, memory).call, await early())

@@ -74,7 +74,7 @@ describe('running the checks', () => {
   })
   const skipped: LoginCheck<number> = { ...check('skipped', true), applies: () => false }
 
-  test('enforce throws at the first failed check, with its value for the audit log', () => {
+  test('enforceChecks throws at the first failed check, with its value for the audit log', () => {
     const run = () => enforceChecks([check('a', false), skipped, check('b', true), check('c', true)], 7)
     expect(run).toThrow(
       expect.objectContaining({ message: 'text b', reason: { why: 'why-b', check: 'b', seen: 7 } }),

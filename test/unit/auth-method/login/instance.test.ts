@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { findInstanceStateFault } from '../../../../shared/auth-method/login/instance.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 
-describe('stateFault', () => {
+describe('findInstanceStateFault', () => {
   test.each([
     ['running', undefined],
     ['pending', 'it is not running'],

@@ -117,7 +117,7 @@ test('checks of the other login type do not count', () => {
   expectTypeOf<WithPassedChecks<Ec2Facts> & WithPassedChecks<CompleteEc2Facts>>().not.toExtend<IamDecides>()
 })
 
-test('enforce never returns facts that a check rejects', () => {
+test('enforceChecks never returns facts that a check rejects', () => {
   const facts = ec2Facts({ role: ec2Role({ bound: { bound_region: ['us-east-1'] } }) })
   expect(() => enforceChecks(ec2.ec2ChecksBeforeLookUp, facts)).toThrow(ApiError)
 })

@@ -130,7 +130,7 @@ describe('reading a role', () => {
     })
   })
 
-  test('a role stored before unique IDs existed does not resolve them', () => {
+  test('a role stored before unique IDs existed resolves no unique IDs', () => {
     const { resolveAwsUniqueIds: _, ...old } = iamRole()
     expect(roleAnswer(old)['resolve_aws_unique_ids']).toBe(false)
   })

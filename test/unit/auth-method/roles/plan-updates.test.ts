@@ -51,7 +51,7 @@ describe('resolve_aws_unique_ids', () => {
     expect(write({ resolve_aws_unique_ids: true }, old).resolve).toEqual([APP])
   })
 
-  test('a new principal list discards the unique IDs of the old one', () => {
+  test('a new principal list discards the unique IDs of the old list', () => {
     expect(plan(iam, { bound_iam_principal_arn: wild }).role.boundIamPrincipalIds).toEqual([])
     expect(plan(iam, { token_ttl: 1 }).role.boundIamPrincipalIds).toEqual(['AROAOLD'])
   })

@@ -149,7 +149,7 @@ describe('wildcards of principals', () => {
     'arn:aws:iam::1111*',
     'arn:aws:iam::111122223333*',
     'arn:aws:iam:*:111122223333:role/*',
-  ])('%s is rejected, because it would match every account or none', arn => {
+  ])('%s is rejected, because the ARN would match every account or none', arn => {
     expect(() => plan({ bound_iam_principal_arn: [APP, arn] })).toThrow('must come after the account ID')
   })
 

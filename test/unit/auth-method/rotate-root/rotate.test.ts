@@ -9,7 +9,7 @@ const wrote = (field: string) => (changes: readonly Change[]) =>
   changes.some(change => change.kind === 'put' && change.key.kind === 'client-config' && field in change.data)
 
 describe('rotating the root key', () => {
-  test('a rotation replaces the key, deletes the old one, and returns the new key without its secret', async () => {
+  test('a rotation replaces the key, deletes the old key, and returns the new key without its secret', async () => {
     const { outcome, keys, config, guard: left } = await rotate({})
     expect(outcome).toEqual({ kind: 'data', data: { access_key: 'NEW' } })
     expect(keys).toEqual(['NEW'])
@@ -46,7 +46,7 @@ describe('rotating the root key', () => {
     expect(left?.makingSince ?? 0).toBe(0)
   })
 
-  test('the old key stays while a connected secondary lacks the new one', async () => {
+  test('the old key stays while a connected secondary lacks the new key', async () => {
     const { outcome, keys } = await rotate({ behind: true })
     expect(outcome).toMatchObject({
       data: { access_key: 'NEW' },
@@ -86,7 +86,7 @@ describe('a failure during rotation leaves a working key', () => {
   test.each([
     ['before', START - 60_001],
     ['after', START + 60_001],
-  ])('a key created long %s a lost one is not deleted', async (_, at) => {
+  ])('a key created long %s a lost key is not deleted', async (_, at) => {
     const { outcome, keys } = await rotate({
       others: { OTHER: at },
       guard: { leaseUntil: 0, makingSince: START, owner: 'other' },
@@ -131,7 +131,7 @@ describe('a failure during rotation leaves a working key', () => {
     expect([keys, config]).toMatchObject([['OLD', 'NEW'], { accessKey: 'NEW', previousAccessKey: 'OLD' }])
   })
 
-  test('if the old key cannot be deleted, the warning names it', async () => {
+  test('if the old key cannot be deleted, the warning names the key', async () => {
     const { outcome, keys, config } = await rotate({ iam: { delete: new ApiError('busy', 'throttled') } })
     expect(outcome).toMatchObject({
       data: { access_key: 'NEW' },

@@ -86,7 +86,7 @@ const promotedAt = (at: number) =>
 const outcomes = async () => (await west.store.read([key('fences')]))[0]?.data
 const self = async () => (await west.store.read([key('member', west.record.id)]))[0]?.data
 
-describe('fenceOthers', () => {
+describe('fenceOtherClusters', () => {
   test('calls all known addresses until the clusters acknowledge, and stores their statements', async () => {
     down = true
     expect(await fencing()).toEqual([EAST])

@@ -33,7 +33,7 @@ beforeEach(() => {
   refusals = 0
 })
 
-describe('serveEntries stores the frontier before it returns entries', () => {
+describe('serveJournalEntries stores the frontier before it returns entries', () => {
   const note = (applied: number, to = 3) => ({
     mode: 'writing',
     epoch: EPOCH,
@@ -66,7 +66,7 @@ describe('serveEntries stores the frontier before it returns entries', () => {
   })
 })
 
-describe('serveEntries returns entries', () => {
+describe('serveJournalEntries returns entries', () => {
   test('of a journal that does not change', async () => {
     const answer = await serveJournalEntries(journalOf(head, head), asked)
     expect(answer).toMatchObject({ frontier: 3, lineage })

@@ -64,7 +64,7 @@ const found = (says: Record<string, (string | undefined)[]>) => {
   )
 }
 
-describe('findLasting', () => {
+describe('findLastingFaults', () => {
   test('returns suspects with the same fault at every look, and drops those that are right once', async () => {
     const kept = await found({
       same: ['x', 'x', 'x'],

@@ -11,12 +11,12 @@ const paced = { gapMs: 100, notBefore: 50 }
 const sent = (of: LookUpLane<string>, now = 0) =>
   takeDueLookUpCalls(of, now, 0.5).calls.map(({ questions }) => questions)
 
-describe('takeDueCalls', () => {
+describe('takeDueLookUpCalls', () => {
   test('takes nothing from an empty lane', () => {
     expect(takeDueLookUpCalls(lane({}), 0, 0.5)).toEqual({ calls: [], lane: lane({}) })
   })
 
-  test('takes all shared questions in one call, and each single one in its own', () => {
+  test('takes all shared questions in one call, and each single question in a call of its own', () => {
     expect(takeDueLookUpCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'] }), 0, 0.5)).toEqual({
       calls: [
         { questions: ['a', 'b'], alone: false },
@@ -27,7 +27,7 @@ describe('takeDueCalls', () => {
     })
   })
 
-  test('takes no shared questions while a shared call runs, but single ones', () => {
+  test('takes single questions, but no shared questions, while a shared call runs', () => {
     expect(sent(lane({ together: ['a'], alone: ['b'], underWay: 1 }))).toEqual([['b']])
   })
 

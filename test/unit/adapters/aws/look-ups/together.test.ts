@@ -100,7 +100,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toMatchObject({ b: 'b at 1550', c: 'c at 1550', d: 'd at 1550' })
   })
 
-  test('each waits until its own deadline, and fails with its last throttling', async () => {
+  test('each look-up waits until its own deadline, and fails with its last throttling', async () => {
     const { ask, advance, results, calls } = world(['all', 'refuse', 'refuse', 'refuse'])
     ask('a')
     ask('b', 200)

@@ -92,14 +92,14 @@ describe('a configured endpoint', () => {
     byWire('kms', readWireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
   const one = { AWS_ENDPOINT_URL_KMS: 'http://kms.test:99/way', AWS_ENDPOINT_URL: 'http://all.test' }
 
-  test('for the service takes precedence over that for all', () => {
+  test('for the service takes precedence over the endpoint for all services', () => {
     expect(given(one)).toBe('https://kms.test:99/way/')
     expect(given({ AWS_ENDPOINT_URL: 'http://all.test' })).toBe('https://all.test/')
     const settings = readWireSettings({ AWS_REGION: 'eu-west-1', ...one })
     expect(wireEndpointOf('kms', settings)).toMatchObject({ secure: false, port: '99' })
   })
 
-  test('is ignored if the variables say so', () => {
+  test('is ignored if AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true', () => {
     const ignored = given(one, { AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' })
     expect(ignored).toBe('https://kms.eu-west-1.amazonaws.com/')
   })

@@ -156,7 +156,7 @@ describe('a clock that differs from the service’s', () => {
     },
   )
 
-  test('a refusal with the same clock is final, and so is a second one', async () => {
+  test('a refusal with the same clock is final, and so is a second refusal', async () => {
     const refusing = (off: number) =>
       serverOf(
         response =>

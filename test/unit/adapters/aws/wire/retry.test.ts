@@ -146,7 +146,7 @@ describe('retries', () => {
     expect(tries).toBe(2)
   })
 
-  test('are not started if they would come too late', async () => {
+  test('are not started if they would begin after the deadline', async () => {
     const insist = createRetryCall({ most: 3, pauseMs: 50 })
     await expect(insist(failing(throttled()), 400)).rejects.toMatchObject({ name: 'Throttling' })
     expect(pauses).toEqual([])

@@ -53,7 +53,7 @@ function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
 const seqOf = (one: unknown) => (one as { seq: number }).seq
 
 describe('positions', () => {
-  test('of one turn are allocated by one update, each to one commit', async () => {
+  test('of one turn of the event loop are allocated by one update, each to one commit', async () => {
     const { allocate, added, given } = world()
     const three = Promise.all([1, 2, 3].map(() => allocate(EPOCH)))
     await given()

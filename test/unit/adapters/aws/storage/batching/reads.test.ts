@@ -230,7 +230,7 @@ describe('shared reads', () => {
     expect(sentAs(all)).toEqual(['0 a,b,c'])
   })
 
-  test('two calls run at a time, and later reads share the next one', async () => {
+  test('two calls run at a time, and later reads share the next call', async () => {
     const all = world([slow])
     const ended = asking(all, [['a'], ['a'], ['a', 'b'], ['b', 'c'], ['c', 'a']])
     await all.run()
@@ -341,7 +341,7 @@ describe('faults of shared reads', () => {
     expect(ended).toEqual([{ at: 303, calls: 3 }])
   })
 
-  test('after three seconds each caller makes its own call, and a caller with its own call waits for it', async () => {
+  test('after three seconds each caller makes its own call, and a caller with its own call waits for that call', async () => {
     const hangs: Fate = { reads: 0, answers: 9000 }
     const all = world([hangs, hangs, hangs, slow, slow])
     const ended = asking(all, [...first, ['b'], ['c']])
@@ -350,7 +350,7 @@ describe('faults of shared reads', () => {
     expect(ended.map(({ at }) => at)).toEqual([9000, 9001, 3102, 3103])
   })
 
-  test('results are frozen', async () => {
+  test('the items that callers share are frozen objects', async () => {
     const all = world([slow])
     all.write('a', 1)
     const [one, other] = [all.read(['a']), all.read(['a'])]
