@@ -1,11 +1,11 @@
 import type { AskCluster } from '../replication/drill/run.ts'
 
-/** Milliseconds that a cluster may take to answer. Its gateway gives up after the same time. */
+/** Milliseconds that a cluster may take to answer. The cluster's gateway gives up after the same time. */
 const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
 
 /**
  * Calls the APIs of two clusters at their public addresses.
- * @param bases scheme and host of each
+ * @param bases scheme and host of each cluster
  */
 export const createClusterApi =
   (bases: Readonly<Record<'own' | 'peer', string>>): AskCluster =>

@@ -1,11 +1,12 @@
 /*
  * Shamir's arithmetic over GF(2^8) with the polynomial x^8 + x^4 + x^3 + x + 1. No index and no branch depends on a
- * byte of a key or of a share (CVE-2023-25000): tables of logarithms would show them in the processor's cache.
+ * byte of a key or of a share (CVE-2023-25000): tables of logarithms would reveal these bytes in the processor's
+ * cache.
  */
 
 const POLYNOMIAL = 0x11b
 
-/** Returns a·b. */
+/** Returns the product a·b in the field. */
 export function multiplyInGf256(a: number, b: number): number {
   let product = 0
   for (let bit = 7; bit >= 0; bit--) {
@@ -15,7 +16,7 @@ export function multiplyInGf256(a: number, b: number): number {
   return product
 }
 
-/** Returns 1/a, computed as a^254. The inverse of 0 is 0. */
+/** Returns the inverse 1/a, computed as a^254. The inverse of 0 is 0. */
 export function invertInGf256(a: number): number {
   let power = a
   for (let step = 0; step < 6; step++) power = multiplyInGf256(multiplyInGf256(power, power), a)
@@ -23,9 +24,9 @@ export function invertInGf256(a: number): number {
 }
 
 /**
- * Splits a key into shares. Each key byte has a polynomial of its own. A share has the polynomials' values at one x, then
- * that x as its last byte; x counts from 1.
- * @param random returns that many random bytes
+ * Splits a key into shares. Each key byte has a polynomial of its own. A share has the polynomials' values at one
+ * x, followed by that x as the last byte; x counts from 1.
+ * @param random returns the requested number of random bytes
  */
 export function splitKeyIntoShares(
   key: Uint8Array,
@@ -49,8 +50,8 @@ export function splitKeyIntoShares(
 }
 
 /**
- * Combines shares to the key, the polynomials' values at 0. Returns undefined if the shares differ in length or two have
- * the same x.
+ * Combines shares to the key, the polynomials' values at 0. Returns undefined if the shares differ in length or two
+ * shares have the same x.
  */
 export function combineKeyShares(shares: readonly Uint8Array[]): Buffer | undefined {
   const [first] = shares

@@ -71,7 +71,7 @@ export async function initialiseNewCluster(call: AlwaysServedCall<typeof initFie
 const alreadyDone = () => invalidRequestError('the cluster is already initialised')
 
 function divisionOf(parameters: InitParameters): ShareDivision {
-  // official clients send all parameters, with neutral values for those that do not apply
+  // official clients send all parameters, with neutral values for parameters that do not apply
   const other = parameters.secret_shares
     ? 'secret_shares'
     : parameters.secret_threshold
@@ -102,8 +102,9 @@ const fingerprintsOf = async ({
     : Promise.all(keys.map((one, index) => pgpFingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)))
 
 /**
- * Checks the OpenPGP keys if the deployment names the key holders. Each holder must get one share, and one of them the root
- * token. So the first caller of the function learns nothing.
+ * Checks the OpenPGP keys if the deployment names the key holders. Each holder must get one share, and one holder
+ * must get the root token. Because shares and token are encrypted for the holders, the first caller of the function
+ * learns nothing.
  */
 async function checkHolders(
   { root_token_pgp_key: rootKey = '' }: InitParameters,
@@ -121,7 +122,7 @@ async function checkHolders(
 }
 
 /**
- * Returns the answer with the shares in hex and base64. An encrypted share contains the hex text.
+ * Returns the answer with the shares in hex and base64. An encrypted share contains the share's hex text.
  * @see docs/spec/cluster.md#recovery-shares
  */
 async function buildInitAnswer(

@@ -9,18 +9,21 @@ const LARGEST_NUMBER = 8192
 const LARGEST_EXPONENT = 32
 /** maximum number of packets */
 const MOST_PACKETS = 64
-/** Maximum size of a key, bytes. Small parts of signatures and photographs cost the library much time for their size. */
+/**
+ * Maximum size of an OpenPGP key, bytes. Small parts of signatures and photographs cost the library much time for
+ * their size.
+ */
 const LARGEST_KEY = 32_768
-/** Maximum number of signatures on one key, user id or user attribute. The library may verify each of them. */
+/** Maximum number of signatures on one key, user id or user attribute. The library may verify each signature. */
 const MOST_SIGNATURES_ON_ONE = 4
 /** maximum number of signatures of a whole key */
 const MOST_SIGNATURES = 24
-/** The same for a curve on which one verification takes about two milliseconds. */
+/** Maximum number of signatures for a curve on which one verification takes about two milliseconds. */
 const MOST_SLOW_SIGNATURES = 8
 
 /**
- * The allowed curves by their object identifiers (hex of the DER content), each with the maximum number of signatures.
- * OpenSSL supports all of them; other curves would take a hundred times as long.
+ * The allowed curves by their object identifiers (hex of the DER content), each with the maximum number of
+ * signatures. OpenSSL supports all allowed curves; other curves would take a hundred times as long.
  */
 const CURVES: ReadonlyMap<string, number> = new Map([
   ['2a8648ce3d030107', MOST_SIGNATURES], // NIST P-256
@@ -37,7 +40,7 @@ const USERS = new Set([13, 17])
 /** trust and padding */
 const OTHERS = new Set([12, 21])
 
-/** The reason why a key is rejected; its message is for the sender. */
+/** The reason why an OpenPGP key is rejected; its message is for the sender. */
 export class PgpKeyError extends Error {}
 
 class Reader {
@@ -60,8 +63,8 @@ class Reader {
 }
 
 /**
- * Checks the framing, the algorithms, the sizes and the number of signatures of a public key. It does no arithmetic, so it
- * takes only as long as reading the key once.
+ * Checks the framing, the algorithms, the sizes and the number of signatures of a public key. The check does no
+ * arithmetic, so it takes only as long as reading the key once.
  * @param bytes binary key
  * @throws PgpKeyError
  */
@@ -102,7 +105,7 @@ function checkSignatures({ onOne, all, most }: { onOne: number; all: number; mos
     )
 }
 
-/** Reads one packet. Rejects lengths that only messages use: unknown length and partial bodies. */
+/** Reads one packet of an OpenPGP key. Rejects lengths that only messages use: unknown length and partial bodies. */
 function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
   const head = reader.number(1)
   if (head < 0x80) throw new PgpKeyError('it is not an OpenPGP key')
@@ -135,7 +138,7 @@ function checkPublicKey(body: Reader): number {
   return check(body)
 }
 
-/** Checks one number of the key material. @param bits its maximum size */
+/** Checks one number of the key material. @param bits maximum size of the number */
 function checkNumber(body: Reader, bits = LARGEST_NUMBER): void {
   const length = body.number(2)
   if (length > bits) throw new PgpKeyError(`a number in it has ${length} bits (limit ${bits})`)

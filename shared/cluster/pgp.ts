@@ -7,8 +7,8 @@ import { checkPgpPackets, PgpKeyError } from './pgp-packets.ts'
 const LONGEST_TEXT = 49_152
 
 /**
- * Returns the base64 of an armoured key, without headers such as `Comment: x` and without the checksum. Returns any other
- * text unchanged.
+ * Returns the base64 of an armoured key, without headers such as `Comment: x` and without the checksum. Returns an
+ * unarmoured text unchanged.
  */
 function unarmoured(keyText: string): string {
   const [, begin] = keyText.split('-----BEGIN PGP')
@@ -19,7 +19,7 @@ function unarmoured(keyText: string): string {
 }
 
 /**
- * Decodes a key from base64 or armour. The library never gets a text, only bytes that were checked here.
+ * Decodes an OpenPGP key from base64 or armour. The library never gets a text, only bytes that were checked here.
  * @throws PgpKeyError
  */
 function bytesOf(keyText: string): Buffer {
@@ -53,8 +53,8 @@ export function decodePgpPublicKey(keyText: string, where: string): Buffer {
 }
 
 /**
- * Reads an OpenPGP public key: a binary key as base64, or armoured. Loads the library only here, because it is large and
- * rarely needed.
+ * Reads an OpenPGP public key: a binary key as base64, or armoured. The function loads the library only at this
+ * point, because it is large and rarely needed.
  * @param where name of the key in error texts
  * @throws ApiError `invalid_request` for a text that is not a public key, or a key that cannot encrypt
  */
@@ -73,7 +73,7 @@ async function usable(keyText: string, where: string) {
   }
 }
 
-/** Makes the library verify a signature once. It would verify an invalid one up to four times. */
+/** Makes the library verify a signature once. The library would verify an invalid signature up to four times. */
 function verifyOnce(signature: SignaturePacket): void {
   const verify = signature.verify.bind(signature)
   let fault: unknown
@@ -104,7 +104,7 @@ export async function encryptForPgpKey(publicKey: string, text: string, where: s
   return Buffer.from(encrypted as Uint8Array)
 }
 
-/** Encrypts texts, one for each public key. Error texts name the key's position. */
+/** Encrypts texts, one text for each public key. Error texts name the position of the faulty key. */
 export async function encryptForEachPgpKey(
   texts: readonly string[],
   publicKeys: readonly string[],

@@ -4,14 +4,17 @@ import { secretsEqual } from '../values/secret.ts'
 import { combineShares, type ShareDivision, splitIntoShares } from './shares.ts'
 
 /*
- * Recovery shares authorise requests and decrypt nothing, so no component needs the key that they combine to. The cluster
- * stores only a verifier of that key, and a hash of each share. @see docs/spec/keys.md#recovery-shares
+ * Recovery shares authorise requests and decrypt nothing, so no component needs the key into which they combine.
+ * The cluster stores only a verifier of that key, and a hash of each share. @see docs/spec/keys.md#recovery-shares
  */
 
 const KEY_BYTES = 32
 const HASH_BYTES = 32
 
-/** Hashes a secret for one purpose. The secrets have at least 128 random bits, so nobody can guess them from their hashes. */
+/**
+ * Hashes a recovery key or share for one purpose. Keys and shares have at least 128 random bits, so nobody can
+ * guess them from their hashes.
+ */
 const hashFor = (secret: Uint8Array, purpose: string): string =>
   Buffer.from(hkdfSync('sha256', secret, '', `cloud-auth ${purpose}`, HASH_BYTES)).toString('base64url')
 
@@ -22,8 +25,8 @@ export const recoveryKeyVerifier = (key: Uint8Array): string => hashFor(key, 've
 export const hashRecoveryShare = (share: Uint8Array): string => hashFor(share, 'hash of a recovery share')
 
 /**
- * Reports whether a share belongs to the recovery key. Compares with all hashes, so that its time does not show which share
- * it is.
+ * Reports whether a share belongs to the recovery key. The comparison covers all hashes, so that its time does not
+ * show which share was given.
  */
 export const isShareOf = ({ shareHashes }: Pick<RecoveryKey, 'shareHashes'>, share: Uint8Array): boolean => {
   const own = Buffer.from(hashRecoveryShare(share), 'base64url')
@@ -31,9 +34,9 @@ export const isShareOf = ({ shareHashes }: Pick<RecoveryKey, 'shareHashes'>, sha
 }
 
 /**
- * Checks that shares of the recovery key combine to it.
+ * Checks that shares of the recovery key combine into this key.
  * @param shares hex, exactly as many as the threshold
- * @throws Error if they do not: the stored hashes are of another key's shares
+ * @throws Error if the shares do not combine: the stored hashes are of another key's shares
  */
 export function checkRecoveryShares(
   shares: readonly string[],
@@ -45,7 +48,7 @@ export function checkRecoveryShares(
 }
 
 interface RecoveryKeyInput {
-  /** returns that many random bytes */
+  /** `random` returns the requested number of random bytes */
   random: (length: number) => Buffer
   /** epoch milliseconds */
   now: number
@@ -53,7 +56,10 @@ interface RecoveryKeyInput {
   pgpFingerprints?: readonly string[]
 }
 
-/** Makes a random recovery key. Returns its shares, and the item to store. The key itself is not kept. */
+/**
+ * Makes a random recovery key. Returns the shares of the recovery key, and the item to store. The recovery key
+ * itself is not kept.
+ */
 export function newRecoveryKey(
   division: ShareDivision,
   { random, now, pgpFingerprints }: RecoveryKeyInput,

@@ -2,7 +2,7 @@ import { invalidRequestError } from '../api/errors.ts'
 import { readBase64, removeWhitespace } from '../values/base64.ts'
 import { combineKeyShares, splitKeyIntoShares } from './galois.ts'
 
-/** The number of shares, and how many of them combine to the key. */
+/** The number of shares, and how many shares combine into the key. */
 export interface ShareDivision {
   shares: number
   threshold: number
@@ -10,7 +10,7 @@ export interface ShareDivision {
 
 const MOST_SHARES = 255
 
-/** The names of the two parameters in error texts. */
+/** The names of the parameters for the number of shares and the threshold in error texts. */
 type Names = Readonly<Record<keyof ShareDivision, string>>
 
 const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_threshold' }
@@ -42,7 +42,7 @@ const SHORTEST = 16
 const LONGEST = 33
 
 /**
- * Reads a share as its holder sends it: hex, or base64 with padding. Line ends and blanks are ignored.
+ * Reads a share as its holder sends it: hex, or base64 with padding. Line ends and blanks in a share are ignored.
  * @throws ApiError `invalid_request`
  */
 export function parseShare(text: string): Buffer {
@@ -56,7 +56,10 @@ export function parseShare(text: string): Buffer {
   return share
 }
 
-/** Combines shares (hex) to a key, which is wrong if one of them is. Returns undefined if they cannot belong together. */
+/**
+ * Combines shares (hex) into a key; if one share is wrong, the key is wrong. Returns undefined if the shares cannot
+ * belong together.
+ */
 export function combineShares(shares: readonly string[]): Buffer | undefined {
   const points = shares.map(share => Buffer.from(share, 'hex'))
   return points.length === 1 ? points[0] : combineKeyShares(points)

@@ -23,8 +23,8 @@ const termItem = ({ number, probe, signer }: TermInfo, now: number, maker: Maker
 })
 
 /**
- * Creates items for the terms of a keyring that have none yet: the new term, and terms whose items were lost because a
- * forced promotion cut the journal.
+ * Creates items for the terms of a keyring that have no items yet: the new term, and terms whose items were lost
+ * because a forced promotion cut the journal.
  * @param known ids of the terms that have items
  * @param maker this cluster
  */
@@ -49,8 +49,8 @@ interface Retirement {
 }
 
 /**
- * Creates items as `createTermItems` does. With `retire`, it also ends the batch tokens of all older terms. A term that was
- * retired before keeps its time.
+ * Creates the items of terms as `createTermItems` does. With `retire`, the function also ends the batch tokens of
+ * all older terms. A term that was retired earlier keeps its time.
  */
 export function createAndRetireTerms(
   made: readonly TermInfo[],

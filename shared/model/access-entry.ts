@@ -7,14 +7,14 @@ import type { EncryptedText } from '../values/secret.ts'
 export interface AccessEntry {
   /** role of the first login */
   role: string
-  /** absent when the role disallows reauthentication */
+  /** `clientNonce` is absent when the role disallows reauthentication */
   clientNonce?: EncryptedText
   disallowReauthentication: boolean
   /** text from the instance identity document, unchanged */
   pendingTime: string
-  /** epoch milliseconds; also of the next two */
+  /** epoch milliseconds, as `updatedAt` and `expiresAt` */
   createdAt: number
   updatedAt: number
-  /** only tidy uses it: an expired entry that still exists is enforced in full */
+  /** only tidy uses `expiresAt`: an expired entry that still exists is enforced in full */
   expiresAt: number
 }

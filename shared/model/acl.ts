@@ -2,8 +2,8 @@ import type { PolicyRule } from './policy.ts'
 
 /** The rights of a caller, compiled from all of its policies. */
 export interface Acl {
-  /** the `root` policy, which allows everything */
+  /** `root`: the `root` policy, which allows everything */
   root: boolean
-  /** one rule per path text */
+  /** `rules`: one rule per path text */
   rules: readonly PolicyRule[]
 }

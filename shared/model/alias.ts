@@ -8,11 +8,11 @@ export interface Alias {
   /** accessor of the mount */
   mount: string
   name: string
-  /** the selected metadata of the last login that changed it */
+  /** `metadata`: the selected metadata of the last login that changed it */
   metadata: Readonly<Record<string, string>>
   /** a disabled entity cannot log in, and its tokens do not work */
   disabled: boolean
-  /** policies that every token of the entity has in addition to its own */
+  /** `policies` that every token of the entity has in addition to its own */
   policies: readonly string[]
   entityName: string
   entityMetadata: Readonly<Record<string, string>>

@@ -4,8 +4,8 @@ import type { EncryptedText } from '../values/secret.ts'
 export type ClusterMode = 'disabled' | 'primary' | 'secondary' | 'bootstrapping'
 
 /**
- * The cluster record: what a cluster knows of itself. It is written at initialisation and changes only by
- * compare-and-set.
+ * The cluster record: a cluster's knowledge of itself. The cluster record is written at initialisation and changes
+ * only by compare-and-set.
  */
 export interface ClusterRecord {
   /** UUID of this cluster */
@@ -18,17 +18,20 @@ export interface ClusterRecord {
   term: number
   /** edition of the keyring; an environment with an earlier edition reads the keyring again */
   keyringEdition: number
-  /** identity of the term with which this cluster has re-encrypted its own keys; absent: it has not */
+  /**
+   * `ownTerm`: identity of the term with which this cluster has re-encrypted its own keys; absent: it has not
+   * re-encrypted them
+   */
   ownTerm?: string
   /** epoch milliseconds */
   initialisedAt: number
   /** UUID of the DR set; absent: the cluster is in no set */
   set?: string
-  /** epoch that this cluster writes, or wrote last */
+  /** `epoch` that this cluster writes, or wrote last */
   epoch?: string
   /** id of the tree over all items; a wipe begins another tree */
   treeId?: string
-  /** whether every item has its leaf in the tree; absent: there is no tree */
+  /** `treeComplete`: whether every item has its leaf in the tree; absent: the cluster has no tree */
   treeComplete?: boolean
   /** the position, as text, below which marks on items are left from an earlier journal */
   journalStart?: string
@@ -39,24 +42,24 @@ export interface ClusterRecord {
    * requests; absent: unknown
    */
   observedAddr?: string
-  /** the link of this cluster in its set; absent: it is in no set */
+  /** `link` of this cluster in its set; absent: the cluster is in no set */
   link?: PrimaryLink
-  /** number of promotions in the set, up to and including this cluster's last one; absent: none */
+  /** `promotions`: number of promotions in the set, up to and including this cluster's last one; absent: none */
   promotions?: number
-  /** id of the running role change; another one must wait. Absent: none */
+  /** `operation`: id of the running role change; another role change must wait. Absent: no role change is running */
   operation?: string
-  /** id of the last role change, if it was given up */
+  /** `failedOperation`: id of the last role change, if it failed */
   failedOperation?: string
   /**
    * name of the table in which this cluster became primary, or was admitted. If the record is read from another
-   * table, it is a restored copy.
+   * table, the tables are a restored copy.
    */
   homeTable?: string
 }
 
 /**
- * Reports whether a record was restored into other tables by point-in-time recovery. Its journal continues elsewhere,
- * so this copy must not continue it.
+ * Reports whether a record was restored into other tables by point-in-time recovery. The cluster's journal
+ * continues elsewhere, so this copy must not continue it.
  * @param deployment names the table that the record was read from
  */
 export const isRestoredCopy = (
@@ -65,29 +68,32 @@ export const isRestoredCopy = (
 ): boolean =>
   record?.homeTable !== undefined && deployment.home !== '' && record.homeTable !== deployment.home
 
-/** Reports whether a record is the restored copy of a primary's. Such a copy serves no clients as a primary. */
+/** Reports whether a record is the restored copy of a primary's. A restored copy serves no clients as a primary. */
 export const isCopyOfPrimary = (
   record: Pick<ClusterRecord, 'homeTable' | 'mode'> | undefined,
   deployment: { home: string },
 ): boolean => record?.mode === 'primary' && isRestoredCopy(record, deployment)
 
-/** A secondary's link to its primary. Without a primary only `ownKey` is set, and the rest is empty. */
+/**
+ * A secondary's link to its primary. Without a primary only `ownKey` of the link is set, and the other fields are
+ * empty.
+ */
 export interface PrimaryLink {
   /**
-   * id of the operation that made the link. The head of the journal has the same name, so that only one link is
-   * valid. Absent: ''
+   * `name`: id of the operation that made the link. The head of the journal names the same link, so that only one
+   * link is valid. Absent: ''
    */
   name?: string
   /** id of the activation token in use */
   secondaryId: string
-  /** address in that token; it never changes */
+  /** `primaryAddr`: address in the activation token; it never changes */
   primaryAddr: string
   /** addresses of the primary, from its last answer */
   primaryAddrs: readonly string[]
   /** Ed25519 public key of the primary, base64; it signs the primary's answers */
   primaryKey: string
   ownKey: EncryptedText
-  /** PEM certificates that the primary's address is verified with; absent: the default ones */
+  /** PEM certificates for verifying the primary's address; absent: the default certificates */
   ca?: string
 }
 
@@ -96,15 +102,15 @@ export interface Keyring {
   id: string
   /** number of the term that encrypts; all terms decrypt */
   term: number
-  /** highest number of its terms */
+  /** `highestTerm`: highest number of the keyring's terms */
   highestTerm: number
-  /** grows with every change of the keys, for the life of this cluster, also when the keyring is replaced */
+  /** `edition` grows with every change of the keys, for the life of this cluster, also when the keyring is replaced */
   edition: number
   /** identity of the term that encrypts */
   activeTerm: string
-  /** identities of its terms */
+  /** `termIds`: identities of the keyring's terms */
   termIds: readonly string[]
-  /** identities of destroyed terms; readers do not wait for them. Absent: none */
+  /** `destroyedTerms`: identities of destroyed terms; readers do not wait for them. Absent: no term was destroyed */
   destroyedTerms?: readonly string[]
   /** epoch milliseconds at which the active term was added */
   since: number
@@ -114,12 +120,12 @@ export interface Keyring {
   keys: string
 }
 
-/** A keyring before it is stored. It gets its edition when it is written together with the cluster record. */
+/** A keyring before it is stored. The keyring gets its edition when it is written together with the cluster record. */
 export type MadeKeyring = Omit<Keyring, 'edition'>
 
 /**
- * Sets the keyring of a record. Both are written together and get the next edition, so that every holder of an
- * earlier edition notices the change, whatever its terms are.
+ * Sets the keyring of a cluster record. Record and keyring are written together and get the next edition, so that
+ * every holder of an earlier edition notices the change, whatever the terms are.
  */
 export const setRecordKeyring = <R extends Partial<ClusterRecord>>(
   record: R,
@@ -132,7 +138,7 @@ export const setRecordKeyring = <R extends Partial<ClusterRecord>>(
   }
 }
 
-/** The verifiers of the recovery key. Neither a share nor the key can be computed from them. */
+/** The verifiers of the recovery key. Neither a share nor the recovery key can be computed from its verifiers. */
 export interface RecoveryKey {
   shares: number
   /** number of shares that are needed together */
@@ -143,7 +149,7 @@ export interface RecoveryKey {
   shareHashes: readonly string[]
   /**
    * fingerprints of the OpenPGP keys to which the shares were encrypted, lower-case hex; absent: the shares were
-   * returned in clear, or this is unknown
+   * returned in clear, or their encryption is unknown
    */
   pgpFingerprints?: readonly string[]
   /** epoch milliseconds */
@@ -164,17 +170,20 @@ export const linkToPrimaryOf = ({ link }: Pick<ClusterRecord, 'link'>): PrimaryL
   link?.primaryKey ? link : undefined
 
 /**
- * The addresses of a cluster in its deployment settings: for clients, and for other members of its set if that is
- * another one.
+ * The addresses of a cluster in its deployment settings: for clients, and for other members of its set if the two
+ * differ.
  */
 export interface DeployedAddresses {
-  /** address for clients; empty: the address that each request was sent to */
+  /** `apiAddress` for clients; empty: the address to which each request was sent */
   apiAddress: string
-  /** address for other clusters of the set; empty or absent: `apiAddress` */
+  /** `linkAddress` for other clusters of the set; empty or absent: `apiAddress` */
   linkAddress?: string | undefined
 }
 
-/** Returns the address for other members of the set from the deployment's settings; empty: none is set. */
+/**
+ * Returns the address for other members of the set from the deployment's settings; empty if the settings have no
+ * address.
+ */
 export const deployedLinkAddress = ({ apiAddress, linkAddress: own }: DeployedAddresses): string =>
   own || apiAddress
 
@@ -184,7 +193,10 @@ export const linkAddressOf = (
   deployment: DeployedAddresses,
 ): string => clusterAddr || deployedLinkAddress(deployment) || observedAddr || ''
 
-/** Returns the address for clients, as far as it is known. The link may have another address. */
+/**
+ * Returns the cluster's address for clients, as far as it is known. The link may have another address than clients
+ * use.
+ */
 export const apiAddressOf = (
   { clusterAddr, observedAddr }: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   { apiAddress }: { apiAddress: string },
@@ -198,6 +210,6 @@ export const recordKeepsJournal = ({
 }: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId'>): boolean =>
   mode === 'primary' && epoch !== undefined && treeId !== undefined
 
-/** Reports whether this cluster serves clients. A DR secondary does not. */
+/** Reports whether this cluster serves clients. A DR secondary serves no clients. */
 export const isActiveRecord = (record: ClusterRecord): boolean =>
   record.mode === 'disabled' || record.mode === 'primary'

@@ -7,12 +7,12 @@ import type { EncryptedText } from '../values/secret.ts'
  */
 export interface AwsClientConfig extends ClientSettings {
   secretKey?: EncryptedText
-  /** the key pair before the last rotation, until its deletion is confirmed */
+  /** `previousAccessKey`: the key pair before the last rotation, until its deletion is confirmed */
   previousAccessKey?: string
   previousSecretKey?: EncryptedText
 }
 
-/** A set of metadata fields. `default` follows later changes of the default set; a list does not. */
+/** A set of metadata fields of logins. `default` follows later changes of the default set; a list does not. */
 export type MetadataSelection = 'default' | readonly string[]
 
 /**

@@ -1,5 +1,5 @@
 /**
- * A role tag on the deny list: it may not be used any more.
+ * A role tag on the deny list: no login may use the tag any more.
  * @see docs/spec/role-tags.md#deny-list
  */
 export interface DenyEntry {

@@ -6,11 +6,11 @@ export interface TakeOverMeasurement {
   lost: number | null
 }
 
-/** The last drill that this cluster began as primary. Times are epoch milliseconds. */
+/** The last drill that this cluster began as primary. Times of a drill are epoch milliseconds. */
 export interface DrillRecord {
   id: string
   status: 'running' | 'done' | 'refused' | 'stopped'
-  /** the next step, or the step at which it stopped */
+  /** `step`: the next step, or the step at which the drill stopped */
   step: string
   startedAt: number
   /** when the step began */

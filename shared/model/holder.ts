@@ -1,17 +1,17 @@
 import type { RevokedCluster } from './link.ts'
 
 /**
- * A cluster that may have keys of the set, or was revoked. The item replicates, so whichever cluster is promoted
- * later has it. An admitted cluster counts as given every term, whether it has fetched the term or not.
+ * A cluster that may have keys of the set, or was revoked. The holder's item replicates, so every cluster that is
+ * promoted later has it. An admitted cluster counts as given every term, whether it has fetched the term or not.
  * @see docs/spec/keys.md#who-was-given-a-term
  */
 export interface TermHolder {
-  /** name of its last admission; empty: unknown */
+  /** name of the holder's last admission; empty: unknown */
   name: string
-  /** epoch milliseconds when it was admitted, or first seen */
+  /** epoch milliseconds when the cluster was admitted, or first seen */
   at: number
-  /** nothing that it signs counts until it is admitted again */
+  /** `revoked`: no signature of the cluster counts until the cluster is admitted again */
   revoked?: RevokedCluster
-  /** identities of the terms that it was given at most; absent: all terms */
+  /** `terms`: identities of the terms that the cluster was given at most; absent: all terms */
   terms?: readonly string[]
 }

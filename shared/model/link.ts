@@ -1,17 +1,21 @@
 import type { EncryptedText } from '../values/secret.ts'
 
 /**
- * A secondary as its primary knows it, from the creation of its activation token on. Times are epoch milliseconds.
+ * A secondary as its primary knows it, from the creation of its activation token on. Times of a secondary's item
+ * are epoch milliseconds.
  */
 export interface Secondary {
-  /** name that the token was made for */
+  /** `id`: name for which the activation token was made */
   id: string
   createdAt: number
-  /** the activation token is valid until then */
+  /** `expires`: the activation token is valid until this time */
   expires: number
   /** SHA-256 of the token's one-use part, base64url */
   jti: string
-  /** its public keys; known from the start if the token was sealed to them, otherwise since the activation */
+  /**
+   * `publicKey`: the secondary's public keys; known from the start if the token was sealed to them, otherwise since
+   * the activation
+   */
   publicKey?: string
   /** UUID of the cluster that activated with the token */
   cluster?: string
@@ -23,7 +27,7 @@ export interface Secondary {
   epoch: string
   /** clusters that had this name in earlier epochs and were not revoked */
   previousClusters?: readonly { cluster: string; publicKey: string }[]
-  /** highest time of a signed call, by the caller's clock; a call that is not later is a replay */
+  /** `lastCallTime`: highest time of a signed call, by the caller's clock; a call that is not later is a replay */
   lastCallTime: number
   /** address of the secondary for the link; empty: unknown yet */
   address: string
@@ -46,20 +50,23 @@ export interface StoredHeartbeat {
   epoch: string
   seq: number
   state: string
-  /** the format of journal and link that it speaks */
+  /** `format` of journal and link that the secondary supports */
   format: number
-  /** when its newest journal entry was written, epoch milliseconds; absent: it has no entry of this journal */
+  /**
+   * `canaryAt`: when the secondary's newest journal entry was written, epoch milliseconds; absent: it has no entry
+   * of this journal
+   */
   canaryAt?: number
-  /** identity of the term with which it has encrypted its own keys; absent: not reported */
+  /** `ownTerm`: identity of the term with which the secondary has encrypted its own keys; absent: not reported */
   ownTerm?: string
   /**
-   * the highest epoch number that it had seen; by following it has given up every epoch that it claimed before.
-   * Absent: not reported
+   * `maxEpoch`: the highest epoch number that the secondary had seen; by following it has given up every epoch that
+   * it claimed before. Absent: the secondary has not reported its highest epoch number
    */
   maxEpoch?: number
 }
 
-/** The revocation of a cluster. None of its keys counts until it is admitted again. */
+/** The revocation of a cluster. None of the revoked cluster's keys counts until the cluster is admitted again. */
 export interface RevokedCluster {
   /** epoch milliseconds */
   at: number
@@ -72,7 +79,7 @@ export interface ActivationTokenKey {
   key: EncryptedText
 }
 
-/** The keys that a secondary made for its next link. The link uses them once a primary has admitted them. */
+/** The keys that a secondary made for its next link. The link uses these keys once a primary has admitted them. */
 export interface PendingLinkKey {
   pair: EncryptedText
   /** epoch milliseconds */
@@ -80,8 +87,8 @@ export interface PendingLinkKey {
 }
 
 /**
- * The last contact of a secondary with its primary. Times are epoch milliseconds by this cluster's clock, except
- * `canaryAt`.
+ * The last contact of a secondary with its primary. Times of the contact are epoch milliseconds by this cluster's
+ * clock, except `canaryAt`.
  */
 export interface PrimaryContact {
   at: number
@@ -89,9 +96,12 @@ export interface PrimaryContact {
   roundTripMs: number
   /** milliseconds by which the primary's clock is ahead; uncertain by the round trip */
   skewMs: number
-  /** when the newest journal entry that has arrived here was written, by the primary's clock; 0: none yet */
+  /**
+   * `canaryAt`: when the newest journal entry that has arrived on this secondary was written, by the primary's
+   * clock; 0: no entry has arrived yet
+   */
   canaryAt: number
-  /** when this connection began */
+  /** `connectedSince`: when this connection began */
   connectedSince: number
   seq: number
   frontier: number
@@ -102,7 +112,7 @@ export interface PrimaryContact {
   apiAddress?: string
   /** identity of the term with which the primary encrypts; absent or empty: not reported */
   term?: string
-  /** the last call, if it was unanswered or refused; absent: it was answered */
+  /** `failedCall`: the last call to the primary, if it was unanswered or refused; absent: the primary answered it */
   failedCall?: UnansweredCall
 }
 
@@ -112,7 +122,10 @@ export interface UnansweredCall {
   at: number
   code: string
   text: string
-  /** milliseconds of silence during unanswered calls since its last answer or refusal; absent: 0 */
+  /**
+   * `silentMs`: milliseconds of silence during unanswered calls since the primary's last answer or refusal; absent:
+   * 0
+   */
   silentMs?: number
 }
 
@@ -125,18 +138,21 @@ export const newestEntryTime = (
   head: { mode: string; stagedAt?: number } | undefined,
 ): number => (head && ['applying', 'draining'].includes(head.mode) && head.stagedAt) || canaryAt
 
-/** A signed statement of a cluster about another one's membership, or about its own next key. It never expires. */
+/**
+ * A signed statement of a cluster about another cluster's membership, or about its own next key. A signed statement
+ * never expires.
+ */
 export interface MembershipStatement {
   /** UUID of the DR set */
   set: string
-  /** UUIDs of the cluster that makes the statement, and of the cluster that it is about */
+  /** UUIDs of the cluster that makes the statement, and of the cluster that the statement is about */
   issuer: string
   subject: string
   /** raw Ed25519 key, base64 */
   key: string
-  /** the issuer's epoch when it made the statement */
+  /** `epoch`: the issuer's epoch when it made the statement */
   epoch: string
-  /** Ed25519 by the issuer's link key, base64 */
+  /** Ed25519 signature by the issuer's link key, base64 */
   signature: string
 }
 
@@ -157,8 +173,8 @@ export interface FenceRecord {
 }
 
 /**
- * The outcome of a fence. `denied`: this cluster is not a known member there. `refused`: for example, the called
- * cluster is not a primary; it is called again. `silent`: there was no acceptable answer.
+ * The outcome of a fence call. `denied`: this cluster is not a known member on the called cluster. `refused`: for
+ * example, the called cluster is not a primary; the worker calls it again. `silent`: no acceptable answer came.
  */
 export interface FenceOutcome {
   result: 'acknowledged' | 'denied' | 'refused' | 'silent'
@@ -168,27 +184,34 @@ export interface FenceOutcome {
   statements: number
   /** number of batch-token signers in the call */
   signers: number
-  /** epoch milliseconds since when the outcome has been the same */
+  /** `at`: epoch milliseconds since when the outcome has been the same */
   at: number
 }
 
 /**
- * What this cluster knows of a cluster of its set, itself included. Some attributes are set only for itself, some
- * only for others.
+ * This cluster's knowledge of a cluster of its set, including itself. Some attributes of a member are set only for
+ * this cluster, some only for other clusters.
  */
 export interface SetMembership {
-  /** this cluster only: the statements that lead from others to its key, each after those on which it depends */
+  /**
+   * this cluster only: the statements that lead from other clusters to its key, each after the statements on which
+   * it depends
+   */
   statements: readonly MembershipStatement[]
-  /** addresses at which it was reached; for this cluster: all known addresses of the set */
+  /** `addresses` at which the cluster was reached; for this cluster: all known addresses of the set */
   addresses: readonly string[]
-  /** this cluster only: the primary that last admitted it, with its key and epoch */
+  /** `issuer`, this cluster only: the primary that last admitted this cluster, with its key and epoch */
   issuer?: { id: string; key: string; epoch: string }
-  /** others only: the last known raw Ed25519 key, base64 */
+  /** `key`, other clusters only: the last known raw Ed25519 key, base64 */
   key?: string
-  /** others only: the latest epoch for which it has fenced this cluster; absent: none */
+  /**
+   * `claimedEpoch`, other clusters only: the latest epoch for which the other cluster has fenced this cluster;
+   * absent: it has not
+   */
   claimedEpoch?: string
   /**
-   * others only: the keys with which it signs batch tokens since then; they count only for operations of this cluster
+   * `signers`, other clusters only: the keys with which the other cluster signs batch tokens since it fenced this
+   * cluster; they count only for operations of this cluster
    */
   signers?: readonly TermSigner[]
 }

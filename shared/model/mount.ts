@@ -13,19 +13,19 @@ export interface Mount {
   /** one segment, without slashes */
   path: string
   type: MountType
-  /** identifies the mount in the keys of its items and in tokens; never reused */
+  /** `accessor` identifies the mount in the keys of its items and in tokens; never reused */
   accessor: string
   uuid: string
   description: string
-  /** seconds; 0: the system's 768 h */
+  /** `defaultLeaseTtl`, seconds; 0: the system's 768 h */
   defaultLeaseTtl: number
   maxLeaseTtl: number
   tokenType: (typeof mountTokenTypes)[number]
-  /** request values kept for read-back (`listing_visibility` and others) */
+  /** `options`: request values kept for read-back (`listing_visibility` and others) */
   options: Readonly<Record<string, unknown>>
 }
 
-/** All mounts in one item, because every request reads them. */
+/** All mounts in one item, because every request reads all mounts. */
 export interface MountTable {
   mounts: readonly Mount[]
   /** disabled mounts whose items are still being removed */
@@ -37,7 +37,7 @@ export interface DisabledMount extends Mount {
   disabledAt: number
 }
 
-/** Lifetime if neither role nor mount sets one: 768 h in seconds. */
+/** Lifetime of a token if neither role nor mount sets one: 768 h in seconds. */
 export const SYSTEM_LEASE_TTL_SECONDS = 768 * 3600
 
 /** Returns the maximum lifetime of a mount's tokens, seconds. */
@@ -51,7 +51,7 @@ export const defaultTtlOfMount = (mount: Pick<Mount, 'defaultLeaseTtl'>): number
 export const findMountByPath = (table: MountTable, path: string): Mount | undefined =>
   table.mounts.find(mount => mount.path === path)
 
-/** Reports whether a mount with this accessor is enabled. Tokens of other accessors are invalid. */
+/** Reports whether a mount with this accessor is enabled. Tokens whose mount has no enabled accessor are invalid. */
 export const isMountedAccessor = (table: MountTable, accessor: string): boolean =>
   table.mounts.some(mount => mount.accessor === accessor)
 
@@ -64,5 +64,8 @@ export const unmaskedAuditKeys = (
 /** Reports whether the mount is the auth method under one of its names. */
 export const isAuthMethodMount = (mount: Mount): boolean => mount.type !== 'token'
 
-/** Reports whether a mount has one of the old ec2-only types. Its roles get the auth type ec2 by default. */
+/**
+ * Reports whether a mount has one of the old ec2-only types. Roles of an ec2-only mount get the auth type ec2 by
+ * default.
+ */
 export const isLegacyEc2 = (mount: Mount): boolean => mount.type === 'cloud-ec2' || mount.type === 'aws-ec2'

@@ -5,7 +5,7 @@ export interface StoredPolicy {
 }
 
 /**
- * The capabilities of a rule. `deny` clears the others.
+ * The capabilities of a rule. The capability `deny` clears all other capabilities.
  * @see docs/spec/policies.md#capabilities
  */
 export const capabilities = [
@@ -23,12 +23,12 @@ export const capabilities = [
 
 export type Capability = (typeof capabilities)[number]
 
-/** Values by parameter name. An empty list allows every value. */
+/** Allowed values of parameters, by parameter name. An empty list of values allows every value. */
 export type ParameterRules = Readonly<Record<string, readonly unknown[]>>
 
 /** The rights for one path pattern. */
 export interface PolicyRule {
-  /** exact, with a trailing `*`, or with `+` for one segment */
+  /** `path`: exact, with a trailing `*`, or with `+` for one segment */
   path: string
   capabilities: ReadonlySet<Capability>
   allowed: ParameterRules

@@ -1,32 +1,35 @@
 /**
- * The progress of re-encryption with the term that encrypts. Times are epoch milliseconds.
+ * The progress of re-encryption with the term that encrypts. Times of the re-encryption are epoch milliseconds.
  * @see docs/spec/keys.md#re-encryption
  */
 export interface ReencryptionProgress {
-  /** identity and number of the term */
+  /** `term`, `termNumber`: identity and number of the term that encrypts */
   term: string
   termNumber: number
-  /** epoch of this cluster's journal during the run; empty: it keeps none. In another epoch the run starts again */
+  /**
+   * `epoch` of this cluster's journal during the run; empty: the cluster keeps no journal. In another epoch the
+   * re-encryption starts again
+   */
   epoch: string
   since: number
-  /** until then only the holder of this lease continues */
+  /** `until`: until this time only the holder of this lease continues */
   until: number
-  /** number of the pass through the table; another pass follows if an item could not be written */
+  /** `pass`: number of the pass through the table; another pass follows if the pass could not write an item */
   pass: number
-  /** where the pass continues; absent: at its beginning */
+  /** `nextPlace`: the key at which the pass continues; absent: at the table's beginning */
   nextPlace?: TablePlace
-  /** items that the pass has read, and that the last complete pass had read; 0: there was none */
+  /** `seen`: items that the pass has read, and that the last complete pass had read; 0: no pass was complete */
   seen: number
   total: number
-  /** items that were re-encrypted, in all passes */
+  /** `written`: items that were re-encrypted, in all passes */
   written: number
   /** items that this pass could not write */
   skipped: number
-  /** fields of this pass that no term of this cluster decrypts, with some of their names */
+  /** `unreadable`: fields of this pass that no term of this cluster decrypts, with the names of some of these fields */
   unreadable: { count: number; names: readonly string[] }
   /** end of the re-encryption; absent: it is running */
   doneAt?: number
-  /** position of this cluster's journal at the end; absent: it keeps no journal */
+  /** `position` of this cluster's journal at the end; absent: the cluster keeps no journal */
   position?: { epoch: string; seq: number }
 }
 

@@ -1,12 +1,12 @@
 /** The progress of building the tree of all items, or of removing it. */
 export interface ReindexProgress {
-  /** id of the tree; empty while it is removed */
+  /** `treeId`: id of the tree; empty while the tree is removed */
   treeId: string
   stage: 'building' | 'done' | 'clearing'
   /** items processed */
   done: number
   /** known number of items */
   total: number
-  /** passes after the tree was complete, for items that were written late */
+  /** `late`: passes after the tree was complete, for items that were written late */
   late: number
 }

@@ -1,5 +1,8 @@
-/** The unique IDs that a role write had resolved before AWS failed. A repeated write of the role uses these results. */
+/**
+ * The unique IDs that a role write had resolved before AWS failed. A repeated write of the role uses these stored
+ * unique IDs.
+ */
 export interface ResolvedPrincipals {
-  /** by hash of the principal's ARN and of how its account was reached */
+  /** `ids` by hash of the principal's ARN and of the settings by which its account was reached */
   ids: Readonly<Record<string, string>>
 }

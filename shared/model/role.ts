@@ -10,17 +10,17 @@ export interface Role {
   authType: 'ec2' | 'iam'
   bound: RoleBindings
   boundIamPrincipalArns: readonly string[]
-  /** unique IDs of these ARNs */
+  /** `boundIamPrincipalIds`: unique IDs of the bound principals' ARNs */
   boundIamPrincipalIds: readonly string[]
   inferredEntityType: '' | 'ec2_instance'
   inferredAwsRegion: string
-  /** absent in roles that are older than the option: false */
+  /** `resolveAwsUniqueIds` is absent in roles that are older than the option: false */
   resolveAwsUniqueIds?: boolean
-  /** UUID; new when a role is deleted and created again */
+  /** UUID of the role; a role that is deleted and created again gets a new one */
   roleId: string
   /** the key that authenticates the role's tags: the bytes of a UUID's text */
   hmacKey: EncryptedText
-  /** key of the instance tag that contains a role tag; empty: none */
+  /** `roleTag`: key of the instance tag that contains a role tag; empty: no role tag */
   roleTag: string
   allowInstanceMigration: boolean
   disallowReauthentication: boolean

@@ -1,9 +1,9 @@
-/** The guard of a rotation, and what a later rotation needs to clean up after one that crashed. */
+/** The guard of a rotation, and the facts that a later rotation needs to clean up after a crashed rotation. */
 export interface RotationGuard {
-  /** epoch milliseconds until which its owner holds it; 0: nobody does */
+  /** `leaseUntil`: epoch milliseconds until which its owner holds the guard; 0: nobody holds it */
   leaseUntil: number
-  /** id of the request that holds it */
+  /** `owner`: id of the request that holds the guard */
   owner: string
-  /** epoch milliseconds at which a key was about to be created; 0 unless that key is not stored yet */
+  /** `makingSince`: epoch milliseconds at which a key was about to be created; 0 unless that key is not stored yet */
   makingSince: number
 }

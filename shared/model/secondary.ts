@@ -7,23 +7,23 @@ export interface SyncSegment {
   incarnation: number
   /** id of this cluster's tree */
   treeId: string
-  /** all items, or those that a report names */
+  /** `scope`: all items, or the items that a report names */
   scope: 'all' | 'touched'
-  /** position at which the replay begins, and the lineage of the source at the beginning */
+  /** `start`, `lineage`: position at which the replay begins, and the lineage of the source at the beginning */
   start: number
   lineage: (readonly [epoch: string, start: number])[]
   /**
-   * `source`: fetching the source's items. `own`: looking for items that only this cluster has. `closed`: no more
-   * writes.
+   * `source`: the sync fetches the source's items. `own`: the sync looks for items that only this cluster has.
+   * `closed`: the segment accepts no more writes.
    */
   phase: 'source' | 'own' | 'closed'
-  /** the tree was empty before the sync */
+  /** `fresh`: the tree was empty before the sync */
   fresh?: true
-  /** the fetched items are to be compared with the source; absent: they are not, or they have been */
+  /** `compare`: the fetched items are still to be compared with the source; absent: no comparison is due */
   compare?: true
-  /** key at which the next page begins; absent: the first page */
+  /** `cursor`: key at which the next page begins; absent: the first page */
   cursor?: { pk: string; sk: string }
-  /** keys processed; for a report, the place in its list */
+  /** `seen`: number of processed keys; for a report, the place in its list */
   seen: number
 }
 
@@ -32,7 +32,7 @@ export interface LostChange {
   kind: string
   pk: string
   sk: string
-  /** the item as stored, encrypted fields encrypted; absent: it was deleted */
+  /** `item` as stored, encrypted fields encrypted; absent: the commit deleted it */
   item?: unknown
 }
 
@@ -40,21 +40,21 @@ export interface LostChange {
 export interface DifferenceReport {
   /** epoch milliseconds */
   at: number
-  /** the source's epoch, and the last position that both journals have in common */
+  /** `epoch`, `forkPoint`: the source's epoch, and the last position that both journals have in common */
   epoch: string
   forkPoint: number
   entries: { pos: string; id: string; at: number; changes: LostChange[]; withoutItems?: true }[]
-  /** keys to fetch in addition to those of the journal entries */
+  /** `keys` to fetch in addition to the keys of the journal entries */
   keys: { kind: string; pk: string; sk: string }[]
 }
 
-/** A request to reset a stopped link: the next run clears what stopped it. */
+/** A request to reset a stopped link: the next run clears the fault that stopped the link. */
 export interface SyncRecovery {
   /** epoch milliseconds */
   at: number
 }
 
-/** A notice that there are new entries: a resting run fetches at once. */
+/** A notice that the primary has new entries: a resting run fetches them at once. */
 export interface PrimaryNotice {
   /** epoch milliseconds */
   at: number
@@ -66,7 +66,7 @@ export interface ReadinessTest {
   at: number
   /** names of the rows of the promotion table that would have refused the promotion; empty: no row */
   refusedBy: readonly string[]
-  /** role and contact at the time of the check; if they have changed, the result is void */
+  /** `basis`: role and contact at the time of the check; if they have changed, the result is void */
   basis: string
 }
 
@@ -75,7 +75,7 @@ export interface DivergingKey {
   kind: string
   pk: string
   sk: string
-  /** number of times that the difference was found; a sync follows each time until the limit is reached */
+  /** `rounds`: how often the difference was found; a sync follows each time until the limit is reached */
   rounds: number
   /** epoch milliseconds at which the difference was last found */
   at: number
@@ -83,7 +83,7 @@ export interface DivergingKey {
 
 /** The keys that repeatedly differ from the primary. */
 export interface DivergingKeys {
-  /** ids of this cluster's tree and of the link to that primary; with others the list is void */
+  /** `treeId`, `link`: ids of this cluster's tree and of the link to the primary; with other ids the list is void */
   treeId: string
   link: string
   keys: DivergingKey[]
@@ -97,7 +97,7 @@ export interface PullerState {
   until: number
   /** state of the stream, named as in the status */
   state: 'idle' | 'stream-wals' | 'merkle-diff' | 'merkle-sync'
-  /** keys seen by the sync that runs */
+  /** `synced`: keys that the running sync has seen */
   synced?: number
   /** a description of the fault */
   fault?: string

@@ -5,18 +5,18 @@ export interface TidySettings {
   disablePeriodicTidy: boolean
 }
 
-/** The last tidy run over one list, and the guard against a second one. */
+/** The last tidy run over one list, and the guard against a second concurrent run. */
 export interface TidyRun {
-  /** epoch milliseconds until which its owner holds the list; 0: nobody does */
+  /** `leaseUntil`: epoch milliseconds until which the runner holds the list; 0: nobody holds it */
   leaseUntil: number
-  /** id of the owner */
+  /** `runner`: id of the run that holds the list */
   runner: string
   startedAt: number
   /** 0 while the run is active */
   endedAt: number
   removed: number
   failed: number
-  /** when the schedule checks the list again */
+  /** `nextAt`: when the schedule checks the list again */
   nextAt: number
 }
 
@@ -25,8 +25,8 @@ export interface TidyRun {
  * for the defaults.
  */
 export interface TidyStamp {
-  /** version seen by the last hourly round */
+  /** `seenVersion`: version of the settings that the last hourly round saw */
   seenVersion: string
-  /** version that all entries follow */
+  /** `appliedVersion`: version of the settings that all entries follow */
   appliedVersion: string
 }

@@ -12,7 +12,7 @@ export interface TokenRole {
   orphan: boolean
   renewable: boolean
   pathSuffix: string
-  /** the token type if neither role nor request sets it; absent: service tokens */
+  /** `otherwise`: the token type if neither role nor request sets it; absent: service tokens */
   otherwise?: 'batch'
   token: TokenParameters
 }

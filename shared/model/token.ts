@@ -3,7 +3,7 @@ import { encodeBase62 } from '../values/base62.ts'
 import { Secret, sha256 } from '../values/secret.ts'
 
 /**
- * The identity of a login, which a renewal checks again. It is never shown.
+ * The identity of a login. A renewal checks the identity again. No response shows the identity of a login.
  * @see docs/spec/login-ec2.md#token
  */
 export interface LoginRecord {
@@ -22,7 +22,7 @@ export interface LoginRecord {
   /** seconds that the role tag allowed; 0: the tag set no limit */
   tagMaxTtl?: number
   canonicalArn?: string
-  /** absent on tokens that are older than unique IDs */
+  /** `clientUserId` is absent on tokens that are older than unique IDs */
   clientUserId?: string
 }
 
@@ -31,30 +31,30 @@ export interface Token extends TokenTerms {
   type: 'service' | 'batch'
   /** SHA-256 of the token's text, base64url; empty for a batch token */
   hash: string
-  /** path of the request that made it: `auth/cloud/login`, `auth/token/create` … */
+  /** `path` of the request that made the token: `auth/cloud/login`, `auth/token/create` … */
   path: string
   displayName: string
   policies: readonly string[]
   meta: Readonly<Record<string, string>> | null
-  /** accessor of the mount whose login made it; the token is revoked with the mount */
+  /** `mount`: accessor of the mount whose login made the token; the token is revoked with the mount */
   mount?: string
-  /** the token's entity; it is found by the alias's mount and name */
+  /** `entity` of the token, found by the alias's mount and name */
   entity?: { id: string; mount: string; alias: string }
   login?: LoginRecord
-  /** name of the token role that it was made with */
+  /** `role`: name of the token role with which the token was made */
   role?: string
-  /** accessor of the parent; absent for an orphan */
+  /** `parent`: accessor of the parent; absent for an orphan */
   parent?: string
   /** epoch milliseconds of the parent's creation; a later token with the same chosen id is not the parent */
   parentCreatedAt?: number
-  /** number of ancestors, at most */
+  /** `depth`: maximum number of the token's ancestors */
   depth: number
   renewable: boolean
   /** epoch milliseconds */
   createdAt: number
-  /** seconds from creation, or from the last renewal; 0: a root token without end */
+  /** `ttl`: seconds from creation, or from the last renewal; 0: a root token without end */
   ttl: number
-  /** `ttl` as it was at creation */
+  /** `creationTtl`: `ttl` at the token's creation */
   creationTtl: number
   /** epoch milliseconds of the last renewal */
   renewedAt?: number
@@ -76,7 +76,10 @@ export const TOKEN_TEXT_LENGTH = SERVICE_TOKEN_PREFIX.length + TOKEN_LENGTH
  */
 export const MAX_TOKEN_LENGTH = 8192
 
-/** Creates the text of a token from 168 random bits. That is enough to use its plain SHA-256 as a key. */
+/**
+ * Creates the text of a token from 168 random bits. These random bits are enough to use the token's plain SHA-256
+ * as a key.
+ */
 export const generateServiceTokenText = (random: (length: number) => Buffer): Secret =>
   new Secret(SERVICE_TOKEN_PREFIX + encodeBase62(random(TOKEN_BYTES), TOKEN_LENGTH))
 
@@ -89,15 +92,15 @@ interface Keyed {
 export const tokenHashOf = (text: string): string => sha256(text).toString('base64url')
 
 /**
- * Returns the stored hash of a token. A text without our prefix was chosen by a client and may be guessed, so its
- * hash is keyed. Without the key, nobody can compare the accessor or the stored token with guesses.
+ * Returns the stored hash of a token. A client chose a text without this service's prefix, so the text may be
+ * guessed and its hash is keyed. Without the key, nobody can compare the accessor or the stored token with guesses.
  */
 export const storedTokenHashOf = async (text: string, keyed: Keyed): Promise<string> =>
   tokenHashOf(text.startsWith(SERVICE_TOKEN_PREFIX) ? text : await keyed.hmac(`chosen token id\n${text}`))
 
 /**
- * Returns the accessor of a token from its hash. So one item is found by token and by accessor, and SHA-256 hides the
- * token from holders of the accessor. 24 characters of base 62 are 142 bits.
+ * Returns the accessor of a token from its hash. Because of this, one item is found by token and by accessor, and
+ * SHA-256 hides the token from holders of the accessor. 24 characters of base 62 are 142 bits.
  */
 export const accessorOfHash = (hash: string): string =>
   encodeBase62(sha256(`accessor:${hash}`), ACCESSOR_LENGTH).slice(-ACCESSOR_LENGTH)
@@ -113,7 +116,7 @@ export const accessorOfTokenText = async (text: string, keyed: Keyed): Promise<s
 /** Converts milliseconds to whole epoch seconds, rounded down. */
 export const toSeconds = (ms: number): number => Math.floor(ms / 1000)
 
-/** Milliseconds that storing a token and answering take. The lifetime begins with the answer. */
+/** Milliseconds that storing a token and answering take. The token's lifetime begins with the answer. */
 const TOKEN_ANSWER_MS = 100
 
 type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>

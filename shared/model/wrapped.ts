@@ -6,7 +6,7 @@ export interface WrappedResponse {
   hash: string
   response: EncryptedText
   creationPath: string
-  /** accessor of the mount that answered, if any */
+  /** `mount`: accessor of the mount that answered, if any */
   mount?: string
   /** epoch milliseconds */
   createdAt: number

@@ -3,7 +3,7 @@ import type { ClusterAnswer, ClusterStatus, ObservedCluster } from './status.ts'
 
 export type ConditionSeverity = 'good' | 'busy' | 'bad' | 'unknown'
 
-/** The state of one cluster. `sentence` says what is the case, and what should be the case or be done. */
+/** The state of one cluster of a set. `sentence` says what the state is, and what the operator should do. */
 export interface ClusterCondition {
   state: ClusterState
   severity: ConditionSeverity
@@ -24,7 +24,7 @@ const rowOf =
   (title: string, sentence: Sentence, fits: Fits): Row => ({ severity, title, sentence, fits })
 const [good, busy, bad] = [rowOf('good'), rowOf('busy'), rowOf('bad')]
 
-/** A primary adds a journal entry every ten seconds. A secondary whose newest entry is older than this is late. */
+/** A primary adds a journal entry every ten seconds. A secondary is late if its newest entry is older than this. */
 const OLD_CANARY_MS = 15_000
 /** Largest lag in seconds at which a planned switch passes the promotion checks. */
 const LARGEST_LAG_S = 5
@@ -41,7 +41,7 @@ const TREE_WORK = ['merkle-check', 'reindex']
 export const isChangingRole = ({ operation }: ClusterStatus): boolean =>
   operation !== undefined && !TREE_WORK.includes(operation.name)
 
-/** What fails and what should be done, by `part` of `recent_faults`. */
+/** The failing part and the operator's remedy, by `part` of `recent_faults`. */
 const FAILS: Readonly<Record<string, string>> = {
   keyring: 'KMS cannot unwrap its keyring. Enable the KMS key and allow its functions to use it.',
   logins: 'Logins fail. The log of the login function shows why.',
@@ -51,7 +51,7 @@ const FAILS: Readonly<Record<string, string>> = {
 const faultSentence = ({ part, text, last }: ClusterStatus['faults'][number]): string =>
   `${Object.hasOwn(FAILS, part) ? FAILS[part] : `${part} fails.`} Last at ${last}: ${text}.`
 
-/** States derived from a cluster's answer. The first row that fits applies. */
+/** States of a cluster, derived from its answer. The first row that matches the answer applies. */
 const ofAny = {
   uninitialised: bad(
     'Not initialised',

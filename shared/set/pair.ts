@@ -1,12 +1,15 @@
 import { type ConditionSeverity, classifyCluster, isChangingRole } from './condition.ts'
 import { type AnsweringCluster, hasAnswered, type ObservedCluster } from './status.ts'
 
-/** The verdict on two clusters together. Every program shows its sentence as the headline. */
+/** The verdict on two clusters of a set together. Every program shows the verdict's sentence as the headline. */
 export interface PairVerdict {
   situation: PairSituation
   severity: ConditionSeverity
   sentence: string
-  /** the cluster that serves or should serve; absent: none, or both, report that they are the primary */
+  /**
+   * `primary`: the cluster that serves or should serve; absent: no cluster, or both, report that they are the
+   * primary
+   */
   primary?: AnsweringCluster
 }
 
@@ -16,11 +19,11 @@ const judged = (seen: AnsweringCluster) => {
 }
 type Judged = ReturnType<typeof judged>
 
-/** Two clusters that have just answered. If exactly one is a primary, it is `a`. */
+/** Two clusters that have just answered. If exactly one cluster is a primary, it is `a`. */
 interface Two {
   a: Judged
   b: Judged
-  /** the modes of both, for example `primary secondary` */
+  /** `modes` of both clusters, for example `primary secondary` */
   modes: string
 }
 interface Row {
@@ -34,18 +37,21 @@ const rowOf =
 const [good, busy, bad, unknown] = [rowOf('good'), rowOf('busy'), rowOf('bad'), rowOf('unknown')]
 
 const any = ({ a, b }: Two, holds: (one: Judged) => boolean): boolean => holds(a) || holds(b)
-/** Returns both names. The cluster for which the condition holds comes first. */
+/** Returns the names of both clusters. The cluster for which the condition holds comes first. */
 const namesBy = ({ a, b }: Two, holds: (one: Judged) => boolean) =>
   holds(b) && !holds(a) ? [b.name, a.name] : [a.name, b.name]
 const isPromoting = ({ operation, mode }: Judged) => operation?.name === 'promotion' && mode !== 'primary'
 const isStarting = ({ mode }: Judged) => mode === 'bootstrapping'
 const follows = ({ hasPrimary }: Judged) => hasPrimary
-/** Reports whether `a` does not know `b`. A truncated list proves nothing about names that are missing from it. */
+/**
+ * Reports whether the cluster `a` does not know the cluster `b`. A truncated list proves nothing about names that
+ * are missing from it.
+ */
 const isUnknown = ({ a: { known, isKnownCut }, b: { memberName } }: Two) =>
   memberName !== '' && !isKnownCut && !known.includes(memberName)
 const isPair = ({ modes }: Two) => modes === 'primary secondary'
 
-/** Situations of two clusters. The first row that fits applies. */
+/** Situations of two clusters of a set. The first row that matches both clusters applies. */
 const rows = {
   'two-sets': bad(
     ({ a, b }) => `${a.name} and ${b.name} belong to different sets. Name two clusters of one set.`,
@@ -140,7 +146,7 @@ export type PairSituation =
   | 'unheard'
   /** only one cluster was named */
   | 'single'
-  /** one cluster does not answer, and the other is the primary, or is not */
+  /** one cluster does not answer, and the answering cluster is the primary, or is not */
   | 'peer-silent'
   | 'primary-silent'
 
@@ -197,7 +203,7 @@ function judgeSilent(own: ObservedCluster, peer: ObservedCluster): PairVerdict {
 }
 
 const BY_SEVERITY: readonly ConditionSeverity[] = ['bad', 'busy', 'unknown', 'good']
-/** Returns the worst one; of several, the first. */
+/** Returns the worst verdict; of several equally bad verdicts, the first. */
 const worstOf = <T extends { severity: ConditionSeverity }>(all: readonly T[]): T | undefined =>
   all.toSorted((a, b) => BY_SEVERITY.indexOf(a.severity) - BY_SEVERITY.indexOf(b.severity))[0]
 

@@ -6,20 +6,20 @@ export type PairSide = 'from' | 'to'
 const otherSide = (side: PairSide): PairSide => (side === 'from' ? 'to' : 'from')
 export type ObservedPair = Readonly<Record<PairSide, ObservedCluster>>
 
-/** Actions that a goal may allow. The texts tell an operator what remains to do. */
+/** Actions that a goal may allow. The texts of the actions tell an operator which tasks remain. */
 const actions = {
   enable: 'enabling a primary',
   admit: 'deleting the data of a cluster so that it becomes a secondary',
   promote: 'promoting a secondary',
   force: 'promoting a secondary by force',
   follow: 'having a former primary follow',
-  /** for a revoked secondary, or one without contact */
+  /** `readmit`: for a revoked secondary, or a secondary without contact */
   readmit: 'admitting that secondary again',
 }
 export type SetAction = keyof typeof actions
 
 const MINUTE_MS = 60_000
-/** How long to wait on deployed clusters, by what the wait is for. */
+/** How long programs wait for deployed clusters, by the reason for waiting. */
 export const WAIT_LIMITS_MS = {
   silence: 30_000,
   obstacle: 30_000,
@@ -36,13 +36,13 @@ type Wait = keyof typeof WAIT_LIMITS_MS
 export interface SetGoal {
   kind: 'follow' | 'switch' | 'switchBack' | 'join' | 'takeOver'
   allowedActions: readonly SetAction[]
-  /** for `join` and `follow`, the future primary; absent: the present one, else `from` */
+  /** `primary`: for `join` and `follow`, the future primary; absent: the present primary, else `from` */
   primary?: PairSide
   /** longest wait in milliseconds, by reason */
   waits: Readonly<Record<Wait, number>>
 }
 
-/** Stages of a role change: `to` serves, the other follows it, the other has caught up. */
+/** Stages of a role change: `to` serves, the other cluster follows it, the other cluster has caught up. */
 export const roleChangeStages = ['promote', 'follow', 'settle'] as const
 export type RoleChangeStage = (typeof roleChangeStages)[number]
 
@@ -55,7 +55,7 @@ interface Promote {
   readonly do: 'promote'
   readonly to: PairSide
   readonly force: boolean
-  /** true: joins a promotion that is already running */
+  /** `resumed`: true if the step joins a promotion that is already running */
   readonly resumed: boolean
 }
 interface Roles {
@@ -63,7 +63,7 @@ interface Roles {
   readonly secondary: PairSide
 }
 type Join = { readonly do: 'enable' | 'admit' | 'follow' | 'readmit' } & Roles
-/** Steps that change something. */
+/** Steps that change the state of a cluster. */
 type Acting = Join | Promote
 type Decision = Acting | Stop | { readonly do: 'done' }
 interface Waiting {
@@ -73,7 +73,7 @@ interface Waiting {
   readonly otherwise: Decision
 }
 
-/** The next step. `where` says in a sentence what state the pair is in. */
+/** The next step of a program. `where` describes the state of the pair in a sentence. */
 export type SetStep = { readonly where: string; readonly stage: RoleChangeStage } & (Decision | Waiting)
 export type ActingSetStep = Extract<SetStep, { do: Acting['do'] }>
 
@@ -81,7 +81,7 @@ interface Judged {
   pair: ObservedPair
   goal: SetGoal
   verdict: PairVerdict
-  /** the side that should serve */
+  /** `to`: the cluster that should serve */
   to: PairSide
   own: ObservedCluster
   other: ObservedCluster
@@ -114,7 +114,7 @@ export function decideNextStep(pair: ObservedPair, goal: SetGoal): SetStep {
 
 /**
  * Reports whether `to` was promoted later than the other cluster, which still reports that it is the primary, or
- * serves while the other is silent.
+ * serves while the other cluster is silent.
  */
 function isLaterPrimary({ own, other, verdict: { situation } }: Judged): boolean {
   if (situation === 'peer-silent') return hasAnswered(own)
@@ -142,7 +142,7 @@ function waitForAnswer({ pair }: Judged, hint = '', reason: Wait = 'silence'): W
 const operationOf = (one: ObservedCluster) => one.answer?.status.operation
 const stateOf = (one: ObservedCluster): string => one.answer?.status.state || String(one.answer?.status.mode)
 
-/** The next decision when `own` serves or should serve, by situation. */
+/** The next decision when the cluster `own` serves or should serve, by situation. */
 type Table = Partial<Record<PairSituation, (judged: Judged) => Decision | Waiting>>
 const rolesOf = ({ to }: Judged): Roles => ({ primary: to, secondary: otherSide(to) })
 const catchUp = ({ own, other }: Judged) => wait('catching-up', `${other.name} follows ${own.name}`)
@@ -157,7 +157,7 @@ const following: Table = {
   following: () => ({ do: 'done' }),
 }
 
-/** Plans the rest once `to` serves: the other cluster must follow it. */
+/** Plans the remaining steps once `to` serves: the other cluster must follow it. */
 function planFollowing(judged: Judged): Decision | Waiting {
   const { goal, verdict, other } = judged
   if (isSilent(judged)) return waitForAnswer(judged, '', goal.kind === 'takeOver' ? 'closing' : 'silence')
@@ -171,7 +171,7 @@ const promoteTo = (to: PairSide, resumed: boolean, force: boolean): Promote => (
   force,
 })
 
-/** Plans a takeover: `to` does not serve yet, and takes over from a serving or a lost cluster. */
+/** Plans a takeover in which `to` takes over from a serving or a lost cluster. */
 function planTakingOver(judged: Judged): Decision | Waiting {
   const { goal, verdict, to, own, other } = judged
   const { situation, primary } = verdict
@@ -211,7 +211,7 @@ const brokenOff = () =>
     stop('no cluster of the pair is the primary'),
   )
 
-/** Decisions of a join by situation. All other situations stop it. */
+/** Decisions of a join by situation. All other situations stop a join. */
 const joining: Table = {
   ...following,
   'no-set': judged => ({ do: 'enable', ...rolesOf(judged) }),

@@ -79,12 +79,15 @@ export function readReadiness(data: unknown): ShapeRead<ValueOf<typeof readiness
   return { fields, odd: odd.filter(text => !text.endsWith('unknown')) }
 }
 
-/** Seconds that a licence must still last, because a former primary needs a token from its licensed successor. */
+/**
+ * Seconds for which a licence must still be valid, because a former primary needs a token from its licensed
+ * successor.
+ */
 const LICENCE_S = 86_400
 
 /**
- * Returns why a cluster is not ready for a planned switch. Empty: it is ready.
- * @param data of its readiness answer
+ * Returns why a cluster is not ready for a planned switch. An empty list means that the cluster is ready.
+ * @param data `data` of the cluster's readiness answer
  */
 export function findReadinessFault(cluster: string, data: unknown): string {
   const { fields, odd } = readReadiness(data)
@@ -93,8 +96,8 @@ export function findReadinessFault(cluster: string, data: unknown): string {
   if (oddity !== undefined) return `${cluster}: the readiness answer is malformed: ${oddity}`
   if (!token?.presented.counts)
     return `${cluster}: the operation token is not sufficient: ${token?.presented.why || 'the answer gives no reason'}`
-  // ignores the check `secondaries`: the primary may know an outdated state of its secondary, whose own readiness is
-  // checked
+  // the check `secondaries` is ignored: the primary may know an outdated state of its secondary, whose own
+  // readiness is checked
   const faults = checks.filter(({ name, passes }) => !passes && name !== 'secondaries')
   if (faults.length > 0) return `${cluster}: ${faults.map(({ text }) => text).join('; ')}`
   if ((license?.seconds_left ?? 0) < LICENCE_S)

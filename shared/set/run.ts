@@ -14,18 +14,18 @@ import { hasAnswered, type ObservedCluster } from './status.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** A cluster of a set, as a program reaches it. */
+/** A cluster of a set, with the functions by which a program calls it. */
 export interface SetCluster {
   observe(): Promise<ObservedCluster>
   /**
-   * Sends a write below `sys/replication/dr`. Repeats it when the answer has Retry-After.
-   * @returns the body of a successful answer
-   * @throws if the cluster refuses it
+   * Sends a write below `sys/replication/dr`. The function repeats the write when the answer has Retry-After.
+   * @returns the body of a successful answer to the write
+   * @throws if the cluster refuses the write
    */
   write(path: string, body: object): Promise<Body>
-  /** name for its admission as a secondary; absent: its own name */
+  /** `admittedAs`: name for the cluster's admission as a secondary; absent: its own name */
   admittedAs?: string
-  /** address at which secondaries reach it while it is the primary; absent: the one that it reports */
+  /** `address` at which secondaries reach the cluster while it is the primary; absent: the address that it reports */
   address?: string
 }
 
@@ -34,14 +34,14 @@ export interface SetRunInput {
   goal: SetGoal
   clusters: Readonly<Record<PairSide, SetCluster>>
   clock: { now(): number; sleep(ms: number): Promise<unknown> }
-  /** returns a DR operation token for a cluster; needed by goals that promote or follow */
+  /** `operationToken` returns a DR operation token for a cluster; needed by goals that promote or follow */
   operationToken?(side: PairSide): Promise<string>
   /** parameters that verify the primary's certificate, such as `ca_path` */
   trust?: object
-  /** called with each step first */
+  /** `onStep` is called with each step before the step begins */
   onStep?(step: SetStep, pair: ObservedPair): void
   /**
-   * called before a step that changes something
+   * `beforeStep` is called before a step that changes a cluster
    * @throws to prevent the step
    */
   beforeStep?(step: ActingSetStep, pair: ObservedPair): Promise<void>
@@ -49,15 +49,18 @@ export interface SetRunInput {
   report?(text: string): void
 }
 
-/** State between two steps. A drill stores it between invocations of its function. */
+/** State of a program between two steps. A drill stores this state between invocations of its function. */
 export interface SetRunState {
   /** true after both clusters have answered once */
   begun: boolean
-  /** what it waits for, and since when in epoch milliseconds; without `what`: for any reason */
+  /**
+   * `waiting`: the reason for which the program waits, and since when in epoch milliseconds; without `what`: any
+   * reason
+   */
   waiting?: { what?: string; since: number }
 }
 
-/** Result of one step. `again`: another step follows, after a pause if it waits. */
+/** Result of one step of a program. `again`: another step follows, after a pause if the program waits. */
 export type SetStepResult = { kind: 'again'; state: SetRunState } | { kind: 'done' }
 
 /** Ends a run because of both clusters' answers. The message ends with the state of the pair. */
@@ -73,8 +76,8 @@ export class RunStopped extends Error {
 const SET_LOOK_PAUSE_MS = 1000
 
 /**
- * Takes steps until the goal, or a stage of it, is reached.
- * @throws RunStopped, and what the program throws
+ * Takes steps until the pair has reached the goal, or a stage of the goal.
+ * @throws RunStopped, and the errors of the program's own functions
  */
 export async function runUntilGoal(program: SetRunInput, until: RoleChangeStage = 'settle'): Promise<void> {
   let state: SetRunState = { begun: false }
@@ -97,7 +100,7 @@ async function observeAndDecide({
 }
 
 /**
- * Observes the pair and does the next step. It may be interrupted at any point and called any number of times.
+ * Observes the pair and does the next step. A step may be interrupted at any point and called any number of times.
  * @param until last stage to work on; a step of a later stage counts as done
  */
 export async function takeSetStep(
@@ -140,8 +143,8 @@ async function act(program: SetRunInput, step: ActingSetStep, pair: ObservedPair
     if ((await observeAndDecide(program)).step.do !== step.do) return
   }
   await perform(program, step, pair).catch(async (error: unknown) => {
-    // a repeated request is refused after it has done its work, so the error only counts if the same step is still
-    // due
+    // a repeated request is refused after its first attempt has succeeded, so the error only counts if the same
+    // step is still due
     const { pair: since, step: next } = await observeAndDecide(program)
     program.onStep?.(next, since)
     if (next.do === step.do || next.do === 'stop' || (next.do === 'wait' && next.for === 'silence'))
@@ -174,7 +177,7 @@ async function perform(program: SetRunInput, step: ActingSetStep, pair: Observed
 
 /**
  * Makes a cluster with all data of its set follow the primary, without wiping its data.
- * @param id its name at the primary; the same transaction ends an earlier admission under this name
+ * @param id name of the cluster at the primary; the same transaction ends an earlier admission under this name
  */
 export async function repointSecondary(
   { primary, secondary }: Readonly<Record<'primary' | 'secondary', Pick<SetCluster, 'write'>>>,

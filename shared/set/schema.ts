@@ -154,7 +154,7 @@ const secondaryStatus = withTitle(
 
 export const drStatusShape = unionShape(disabledStatus, primaryStatus, secondaryStatus)
 
-/** The `data` of a status answer as this version sends it, by mode. */
+/** The `data` of a status answer of this version, by mode. */
 export type PrimaryStatus = ValueOf<typeof primaryStatus>
 export type SecondaryStatus = ValueOf<typeof secondaryStatus>
 type DisabledStatus = ValueOf<typeof disabledStatus>

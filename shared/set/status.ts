@@ -6,13 +6,13 @@ import { flagShape, type JsonSchema, objectShape, textShape } from '../values/sh
 import { drStatusShape, type PrimaryStatus, type SecondaryStatus } from './schema.ts'
 
 type Differing = 'mode' | 'state'
-/** The fields of all modes. */
+/** The status fields of all modes. */
 type Fields = Partial<
   Omit<PrimaryStatus, Differing> &
     Omit<SecondaryStatus, Differing> & { state: PrimaryStatus['state'] | SecondaryStatus['state'] }
 >
 
-/** Returns a time in epoch milliseconds. Undefined: the text is not a time. */
+/** Returns a time in epoch milliseconds. Returns undefined if the text is not a time. */
 const timeOf = (text: string | undefined): number | undefined => {
   const time = Date.parse(text ?? '')
   return Number.isNaN(time) ? undefined : time
@@ -28,21 +28,21 @@ const peerOf = (peer: Partial<Peer>) => ({
   apiAddress: peer.api_address ?? '',
   linkAddress: peer.cluster_address ?? '',
   isConnected: peer.connection_status === 'connected',
-  /** its token expired unused */
+  /** `isExpired`: the secondary's token expired unused */
   isExpired: peer.expired === true,
   lastHeartbeat: peer.last_heartbeat ?? '',
   /** epoch milliseconds */
   lastHeartbeatAt: timeOf(peer.last_heartbeat),
   canaryAge_ms: numberOf(peer.replication_primary_canary_age_ms),
   skew_ms: numberOf(peer.clock_skew_ms) ?? 0,
-  /** for a primary, the last position that it reported */
+  /** `position`: for a primary, the last position that this secondary reported */
   position: peer.last_position,
 })
 
-/** Another cluster of the set, as this one knows it. */
+/** Another cluster of the set, as the answering cluster knows it. */
 export type KnownCluster = ReturnType<typeof peerOf>
 
-/** Converts a status to the terms of this code. `odd` names fields that were left out. */
+/** Converts a status answer to the terms of this code. `odd` names fields that were left out. */
 const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
   const isSecondary = mode === 'secondary'
   const { readiness, operation, last_error, merkle_sync_progress: sync } = fields
@@ -52,7 +52,7 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
     mode,
     odd,
     state: String(fields.state ?? ''),
-    /** id of the set; empty: none */
+    /** `set`: id of the set; empty: no set */
     set: fields.cluster_id ?? '',
     /** number of promotions in the set, as far as this cluster knows */
     promotions: fields.ssct_generation_counter ?? 0,
@@ -61,18 +61,21 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
     memberName: fields.secondary_id ?? '',
     /** for a primary, the last position allocated to a commit */
     last: fields.last_wal ?? 0,
-    /** the position up to which a primary has sent, or a secondary has received, everything */
+    /** `position` up to which a primary has sent every entry, or a secondary has received every entry */
     position: isSecondary ? fields.last_remote_wal : fields.last_dr_wal,
     root: fields.merkle_root ?? '',
     isCorrupted: fields.corrupted_merkle_tree === true,
-    /** for a primary, its address for secondaries; for a secondary, the address in its activation token */
+    /** `address`: for a primary, its address for secondaries; for a secondary, the address in its activation token */
     address: fields.primary_cluster_addr ?? '',
     /** for a primary, names of its secondaries; truncated if `isKnownCut` */
     known: fields.known_secondaries ?? [],
     isKnownCut: (fields.not_shown?.secondaries ?? 0) > 0,
     secondaries: (fields.secondaries ?? []).map(peerOf),
     primary: primaries[0],
-    /** whether a secondary has a primary, and its address; empty: the status has none */
+    /**
+     * `hasPrimary`, `primaryAddress`: whether a secondary has a primary, and that primary's address; empty: the
+     * status has none
+     */
     hasPrimary: addresses.length > 0 || primaries.length > 0,
     primaryAddress: addresses[0] ?? '',
     diverging: fields.diverging_items ?? [],
@@ -101,8 +104,8 @@ type ModeSchema = JsonSchema & { properties: { mode: { const?: string; enum?: re
 const modes = drStatusShape['anyOf'] as readonly ModeSchema[]
 
 /**
- * Reads the `data` of a status. Leaves out missing, unknown and malformed fields, and names them in `odd`. Only
- * `mode` is required, because clusters of two versions meet during every upgrade.
+ * Reads the `data` of a status answer. The function leaves out missing, unknown and malformed fields, and names
+ * them in `odd`. Only `mode` is required, because clusters of two versions meet during every upgrade.
  */
 export function parseDrStatus(data: unknown): Result<ClusterStatus, string> {
   if (!isObject(data)) return failed('the answer is not a status')
@@ -112,7 +115,7 @@ export function parseDrStatus(data: unknown): Result<ClusterStatus, string> {
   return ok(viewOf(mode, schema ? readShape<Fields>(schema, data) : { fields: {}, odd: ['mode is unknown'] }))
 }
 
-/** An answer of a cluster. `refused`: the status code and reason of a failure; empty for a success. */
+/** An answer of a cluster to a program. `refused`: the status code and reason of a failure; empty for a success. */
 export interface StatusReply {
   status: number
   body: unknown
@@ -131,10 +134,10 @@ const wordOf = (at: number, { status: health, body }: StatusReply, status: Clust
   const { initialized, cluster_name, product_version, license } = readShape(healthShape, body).fields
   return {
     at,
-    /** status code of `sys/health`; 200: it serves */
+    /** `health`: status code of `sys/health`; 200: the cluster serves */
     health,
     isInitialised: health !== 501 && initialized !== false,
-    /** the cluster's own name; empty: the answer has none */
+    /** `cluster`: the cluster's own name; empty: the answer has no name */
     cluster: cluster_name ?? '',
     version: product_version ?? '',
     /** epoch milliseconds; undefined: no licence */
@@ -151,19 +154,25 @@ export interface ObservedCluster {
   /** name that the program uses for the cluster */
   name: string
   answer?: ClusterAnswer
-  /** absent: it has just answered. `part`: it answered one of two requests. `oddly`: the answer was malformed. */
+  /**
+   * `silent` is absent if the cluster has just answered. `part`: the cluster answered one of two requests. `oddly`:
+   * the cluster's answer was malformed.
+   */
   silent?: { why: string; answered: 'nothing' | 'part' | 'oddly' }
 }
 export type AnsweringCluster = ObservedCluster & { answer: ClusterAnswer }
 
-/** Reports whether a cluster has just answered. An answer from before its silence is shown, and never judged. */
+/**
+ * Reports whether a cluster has just answered. An answer from before the cluster's silence is shown, and never
+ * judged.
+ */
 export const hasAnswered = (seen: ObservedCluster | undefined): seen is AnsweringCluster =>
   seen?.answer !== undefined && seen.silent === undefined
 
 /**
  * Requests the health and status of a cluster.
  * @param ask sends a GET to an API path. @throws Error if no answer comes
- * @param before the cluster as observed earlier; its answer is kept if it is silent now
+ * @param before the cluster as observed earlier; its answer is kept if the cluster is silent now
  */
 export async function observeCluster(
   { name, answer }: ObservedCluster,

@@ -17,7 +17,10 @@ import {
 } from './client.ts'
 import type { AwsProvider } from './provider.ts'
 
-/** `region`: where IAM and STS are asked about the configured user, because its key does not name its partition. */
+/**
+ * `region`: the region where IAM and STS look up the configured user, because the user's key does not name its
+ * partition.
+ */
 interface Dependencies {
   provider: AwsProvider
   region: string
@@ -26,13 +29,13 @@ interface Dependencies {
 }
 
 /**
- * Manages the access keys of the configured user. Nothing is retried: after a creation whose answer was lost, the
- * caller must look for the key instead of creating another. For the same reason a creation uses its own connection,
- * which cannot have died unnoticed.
+ * Manages the access keys of the configured user. The rotation retries no call: after a creation whose answer was
+ * lost, the caller must look for the key instead of creating another key. For the same reason a key creation uses
+ * its own connection, which cannot have died unnoticed.
  * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
 export function createIamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeyManager {
-  /** Makes one attempt, whatever the configuration allows. */
+  /** Makes one attempt of a call, whatever the configuration allows. */
   async function attempt<T>(
     settings: ProviderSettings,
     deadline: number,

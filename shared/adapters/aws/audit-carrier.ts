@@ -11,14 +11,15 @@ const content = v.object({
   logEvents: v.array(v.object({ timestamp: v.number(), message: v.string() })),
 })
 
-/** Limit of an inflated delivery, bytes. Lambda delivers at most 6 MB compressed. */
+/** Limit of an inflated delivery of log events, bytes. Lambda delivers at most 6 MB compressed. */
 const LARGEST = 32 * 2 ** 20
 
 /**
- * Carries the audit entries that functions have printed to the log group of the audit log, into a stream named after
- * their own.
+ * Copies the audit entries that functions have printed to the log group of the audit log, into a stream named after
+ * the function's own stream.
  * @param event as a subscription of CloudWatch Logs delivers it
- * @throws Error when not all were written: the delivery is repeated, and finally goes to the dead-letter queue
+ * @throws Error when not all entries were written: Lambda repeats the delivery, and finally sends it to the
+ * dead-letter queue
  */
 export async function carryAuditEntries(event: unknown, group: string): Promise<void> {
   const { awslogs } = v.parse(delivered, event)
@@ -42,7 +43,7 @@ export async function carryAuditEntries(event: unknown, group: string): Promise<
     )
 }
 
-/** Returns the entry without the runtime's frame around it. A message of another shape stays unchanged. */
+/** Returns the audit entry without the runtime's frame around it. A message of another shape stays unchanged. */
 function unwrapEntry({ timestamp, message }: CloudWatchLogEvent): CloudWatchLogEvent {
   const entry = parseJsonObject(message)?.['message']
   return { timestamp, message: isObject(entry) ? JSON.stringify(entry) : message }

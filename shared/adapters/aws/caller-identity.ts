@@ -16,7 +16,7 @@ import {
 interface Dependencies {
   clock: Clock
   meter: CallMeter
-  /** endpoint to connect to instead of the request's; empty: none */
+  /** `redirect` is the endpoint to connect to instead of the request's endpoint; empty: no redirect */
   redirect: string
 }
 
@@ -49,7 +49,7 @@ export function createStsCallerIdentity({ clock, meter, redirect }: Dependencies
             'Host',
             given.host,
             ...given.headers.flat(),
-            // An imitated AWS serves all endpoints at one address. This header names the intended one.
+            // An imitated AWS serves all endpoints at one address. The header names the intended endpoint.
             ...(redirected ? ['Forwarded', `host=${new URL(given.endpoint).host}`] : []),
           ],
           agent: secure ? httpsAgents['https:'] : httpsAgents['http:'],
@@ -103,7 +103,7 @@ export function createStsCallerIdentity({ clock, meter, redirect }: Dependencies
 class OutOfTime extends Error {}
 
 /**
- * Returns what is wrong with an answer that a retry may change. STS throttles with an error code, and with varying
+ * Returns the fault of an STS answer that a retry may change. STS throttles with an error code, and with varying
  * status codes.
  */
 function faultOf(answer: Error | StsAnswer): 'throttled' | 'failed' | undefined {

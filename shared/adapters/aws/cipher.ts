@@ -27,11 +27,11 @@ interface Dependencies {
 
 /**
  * Milliseconds between two reads of the keyring because of an unknown term in a client's text. Clients can send any
- * number.
+ * term number.
  */
 const TERM_LOOK_PAUSE_MS = 1000
 
-/** Encrypts with the keyring of this cluster. The keyring is read again when a text names an unknown term. */
+/** Encrypts with the keyring of this cluster. The cipher reads the keyring again when a text names an unknown term. */
 export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
   const { keysToRead, expectKeyring, current, refreshAfter } = createKeyringHolder({ store, clock, kms })
   const nonce = () => entropy.bytes(GCM_NONCE_LENGTH)
@@ -75,7 +75,7 @@ export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): F
       return openTokenText(await refreshAfter(held), text)
     },
     exportTo: async (recipient, set) => {
-      // Read again, because the exported keyring must not be older than the cluster record.
+      // The keyring is read again, because the exported keyring must not be older than the cluster record.
       const stored = await readStoredKeyring({ store, kms })
       const { id, keys } = stored
       const given = JSON.stringify({ id, keys: removeBatchTokenSigner(keys) })
@@ -88,7 +88,10 @@ export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): F
 
 const NO_SIGNER = 'this cluster was promoted a moment ago and cannot make batch tokens yet'
 
-/** Opens the text of a batch token. The signature is required. The term's item shows whose it is. */
+/**
+ * Decrypts the text of a batch token. The signature of a batch token is required. The term's item shows which
+ * cluster made the signature.
+ */
 function openTokenText({ tokenTerms }: HeldKeyring, text: string): SealedToken | undefined {
   const opened = decryptBatchToken(tokenTerms, text)
   if (!opened) return undefined

@@ -6,7 +6,7 @@ import { wireTransport } from './wire/post.ts'
 import { createRetryCall } from './wire/retry.ts'
 import type { SigningKeySource } from './wire/signed-posts.ts'
 
-/** A signed request of the SDK. None of ours has a query. */
+/** A signed request of the SDK. None of this service's requests has a query. */
 interface SdkRequest {
   protocol: string
   hostname: string
@@ -20,7 +20,7 @@ interface SdkRequest {
  * Creates a request handler that sends the SDK's requests over our connections and within our limits. The SDK's own
  * handler limits neither the time nor the size of a body, and does not replace kept connections that died while the
  * environment was frozen.
- * @param isOnce whether a request is sent once, over a connection of its own
+ * @param isOnce whether the client sends a request only once, over a connection of its own
  */
 export const createWireRequestHandler = (isOnce = false) => ({
   handle: async (
@@ -49,15 +49,15 @@ export const createWireRequestHandler = (isOnce = false) => ({
 interface ClientTarget {
   region: string
   credentials: SigningKeySource
-  /** an endpoint that this client is configured with; absent: none */
+  /** `endpoint` that this client is configured with; absent: the default endpoint */
   endpoint?: string
 }
 
 const AGENT = 'cloud-auth'
 
 /**
- * Returns settings of a client of the SDK with which it looks up nothing in files or variables. It makes single
- * attempts, because our own code retries within budgets.
+ * Returns settings for a client of the SDK with which the client looks up nothing in files or variables. The client
+ * makes single attempts, because this service's own code retries within budgets.
  * @param service as the variable `AWS_ENDPOINT_URL_<service>` names it
  */
 export function buildClientSettings(
@@ -69,7 +69,7 @@ export function buildClientSettings(
   const given = endpoint ?? endpointOf(service)
   return {
     region,
-    // The source caches by itself, so it is asked for each request.
+    // The source caches credentials by itself, so the client calls it for each request.
     credentials: Object.assign(async () => credentials(), { memoized: true }),
     ...(given === undefined ? {} : { endpoint: given }),
     ignoreConfiguredEndpointUrls: true,
@@ -86,13 +86,13 @@ export function buildClientSettings(
   }
 }
 
-/** Returns settings of a client of our own services, which retries by itself. */
+/** Returns settings for a client of this deployment's own services, which retries by itself. */
 export const buildServiceSettings = (service: string) => ({
   ...buildClientSettings(service, { region: readWireSettings().region, credentials: readOwnCredentials }),
   maxAttempts: MAX_ATTEMPTS,
 })
 
-/** The options of an attempt. */
+/** The options of one attempt of a call. */
 type Options = { requestTimeout: number }
 
 /**
@@ -107,7 +107,7 @@ export const limitAttemptTime = (left: number): Options => ({
 export type SdkCallAttempt<C, T> = (client: C, options: Options) => Promise<T>
 
 /**
- * Calls by a client of the SDK, retried as its settings say.
+ * Makes calls with a client of the SDK, retried as the client's settings say.
  * @param ms that a call may take, with all its attempts
  */
 export type SdkCaller<C> = <T>(attempt: SdkCallAttempt<C, T>, ms?: number) => Promise<T>
@@ -124,8 +124,8 @@ export function createSdkCaller<C>(
 }
 
 /**
- * Sends a request again at once if the service's clock differs from ours. The first request was refused because of
- * its time, so it had no effect.
+ * Sends a request again at once if the service's clock differs from this process's clock. The first request was
+ * refused because of its time, so it had no effect.
  */
 const resendAfterSkew = <T>(send: () => Promise<T>): Promise<T> =>
   send().catch((error: { $metadata?: { clockSkewCorrected?: boolean } }) => {

@@ -14,9 +14,9 @@ const restingSince = new WeakMap<object, number>()
 const deadConnectionErrors = new WeakSet<Error>()
 
 /**
- * The connections of this environment, kept between requests and shared by all clients. An environment is frozen
- * between two invocations, sometimes for long. The other side closes its connections meanwhile, and this is noticed
- * only when the next request is sent.
+ * The connections of this environment, kept between requests and shared by all clients. Lambda freezes an
+ * environment between two invocations, sometimes for long. The other side closes these connections meanwhile, and
+ * the environment notices this only when it sends the next request.
  */
 export const httpsAgents = {
   'http:': trackRest(new PlainAgent({ keepAlive: true })),
@@ -33,7 +33,8 @@ function trackRest<A extends PlainAgent>(agent: A): A {
     reuseSocket: (...[socket, request]: Parameters<A['reuseSocket']>) => {
       reuseSocket.call(agent, socket, request)
       request.once('error', (error: Error) => {
-        // The cause that ended this connection has probably ended the other connections too, so the next request opens a new one.
+        // The cause that ended this connection has probably ended the other kept connections too, so the next
+        // request opens a new one.
         closeResting(agent)
         // A request that timed out is not sent again, because its time is used up.
         if (error.name !== 'TimeoutError') deadConnectionErrors.add(error)
@@ -43,8 +44,8 @@ function trackRest<A extends PlainAgent>(agent: A): A {
 }
 
 /**
- * Sends a request. If the request was sent on a kept connection that turns out to be dead, the request is sent again at once on a new
- * one. The second sending does not count as an attempt.
+ * Sends a request over a kept connection if one is open. If the request was sent on a kept connection that turns
+ * out to be dead, the request is sent again at once on a new one. The second sending does not count as an attempt.
  * @param send may take effect twice
  */
 export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise<T> {
@@ -58,7 +59,8 @@ export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise
 }
 
 /**
- * Closes connections that have been idle since before a time, epoch milliseconds. The longest idle ones come first.
+ * Closes connections that have been idle since before a time, epoch milliseconds. The connections with the longest
+ * idle time come first.
  */
 function closeResting(agent: PlainAgent, before = Number.POSITIVE_INFINITY): void {
   for (const sockets of Object.values(agent.freeSockets)) {
@@ -83,12 +85,12 @@ export function awaitResponse(call: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     call.on('response', resolve)
     call.on('error', reject)
-    // Node ends a call that is answered 101 (Switching Protocols) with neither a response nor an error.
+    // Node ends a call with the answer 101 (Switching Protocols) without a response and without an error.
     call.on('close', () => reject(unreadableAnswerError('the connection ended without an answer')))
   })
 }
 
-/** Reads a response. @returns undefined when it is longer than `longest` bytes: the rest is not read */
+/** Reads a response. @returns undefined when the response is longer than `longest` bytes; the rest is not read */
 export function readBodyUpTo(longest: number, response: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0

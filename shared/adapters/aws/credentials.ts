@@ -4,7 +4,7 @@ import { defined } from '../../values/defined.ts'
 import { awaitResponse, readBodyUpTo } from './connections.ts'
 import { type LambdaEnvironment, readRuntimeCredentials } from './environment.ts'
 
-/** Credentials in the SDK's form. */
+/** AWS credentials in the SDK's form. */
 export interface AwsCredentials {
   accessKeyId: string
   secretAccessKey: string
@@ -14,14 +14,14 @@ export interface AwsCredentials {
 
 /** Milliseconds that the metadata service may take for one answer. */
 const CREDENTIALS_TIMEOUT_MS = 1000
-/** Limit of an answer of the metadata service, bytes. Credentials have some two thousand. */
+/** Limit of an answer of the metadata service, bytes. An answer with credentials has some two thousand bytes. */
 const LARGEST_METADATA = 65_536
 const TOKEN_TTL = '21600'
 
 /**
  * Returns credentials for calls on behalf of a mount: the mount's configured key pair, else `CLOUD_*`, else the
- * runtime's own, else, outside Lambda, those of the instance that the service runs on.
- * @throws Error when there are none
+ * runtime's own credentials, else, outside Lambda, the credentials of the instance that the service runs on.
+ * @throws Error when no credentials are found
  * @see docs/spec/configuration.md#reaching-accounts
  */
 export async function readBaseCredentials(

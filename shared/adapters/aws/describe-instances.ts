@@ -10,8 +10,9 @@ import { unreadableAnswerError } from './wire/service-error.ts'
 const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
 
 /**
- * Describes instances by their IDs, 100 at most, and returns those of the target's account. A single ID is asked for
- * directly. Among several, those that EC2 does not know are absent. Throttling is not retried here.
+ * Describes instances by their IDs, 100 at most, and returns those of the target's account. A single ID is looked
+ * up directly. In an answer for several IDs, instances that EC2 does not know are absent. This function does not
+ * retry throttled calls.
  */
 export async function describeInstancesByIds(
   provider: AwsProvider,
@@ -33,8 +34,8 @@ const clientOf = (settings: AwsCallSettings) =>
   createSdkCaller(EC2Client, 'ec2', { ...settings, retriesThrottled: false })
 
 /**
- * Makes one call.
- * @param ids one, or several that need not all exist
+ * Makes one DescribeInstances call.
+ * @param ids one ID, or several IDs that need not all exist
  */
 async function describe(
   calls: SdkCaller<EC2Client>,

@@ -21,7 +21,7 @@ const schema = v.object({
   CLUSTER_NAME: v.optional(v.string(), 'cloud-auth'),
   API_ADDRESS: text,
   LINK_ADDRESS: text,
-  /** comma-separated hashes of the proxy's secrets; empty: there is no proxy */
+  /** comma-separated hashes of the proxy's secrets; empty: the deployment has no proxy */
   PROXY_SECRETS: text,
   PROXY_HOPS: v.optional(v.pipe(v.string(), v.regex(/^\d$/)), '1'),
   KEY_ARN: text,
@@ -32,7 +32,7 @@ const schema = v.object({
   AUDIT_FILE: text,
   /** namespace of the metrics in log lines; empty: log lines contain no metrics */
   METRIC_NAMESPACE: text,
-  /** relative to the code */
+  /** path of the shipped authorities, relative to the code */
   AUTHORITIES: text,
   LAMBDA_TASK_ROOT: text,
   LEGACY_SIGNATURES: flag,
@@ -61,8 +61,8 @@ const schema = v.object({
 })
 
 /**
- * The client for a function's calls to the tables: our own (`wire`), the SDK, or the SDK for everything except
- * commits.
+ * The client for a function's calls to the tables: this service's own client (`wire`), the SDK, or the SDK for
+ * everything except commits.
  */
 export type TablesClientKind = 'wire' | 'sdk' | 'sdk-but-commits'
 
@@ -72,16 +72,16 @@ export interface LambdaEnvironment extends Deployment {
   keyArn: string
   workerFunction: string
   pullFunction: string
-  /** prefix of the ARNs of all state machines; their names follow it */
+  /** `workflows`: prefix of the ARNs of all state machines; the workflows' names follow it */
   workflows: string
   auditGroup: string
   /** namespace of the metrics in log lines; empty: log lines contain no metrics */
   metricNamespace: string
-  /** drills: address of the other cluster, and the policy that allows drills; empty: drills are off */
+  /** `drill`: address of the other cluster, and the policy that allows drills; empty: drills are off */
   drill: { peer: string; policy: string }
-  /** file for the audit log instead of the console; empty: none */
+  /** `auditFile`: file for the audit log instead of the console; empty: no file */
   auditFile: string
-  /** file with certificates of authorities; empty: none */
+  /** `authoritiesFile`: file with certificates of authorities; empty: no file */
   authoritiesFile: string
   /** whether the runtime prints console output as JSON and keeps lines of level INFO */
   framedJson: boolean
@@ -91,13 +91,13 @@ export interface LambdaEnvironment extends Deployment {
   eventsEndpoint: string
   /** endpoint that clients' requests to STS are redirected to; empty: none */
   stsRedirect: string
-  /** credentials for calls to AWS on behalf of mounts; empty: the runtime's own */
+  /** `cloudKeys`: credentials for calls to AWS on behalf of mounts; empty: the runtime's own credentials */
   cloudKeys: { accessKey: string; secretKey: string }
   /** endpoint of the instance metadata, without trailing slash */
   metadataEndpoint: string
   /** credentials from instance metadata are used only outside Lambda */
   onLambda: boolean
-  /** address on which a Web Function listens; absent: the function receives events instead */
+  /** `webEndpoint`: address on which a Web Function listens; absent: the function receives events instead */
   webEndpoint: { host: string; port: number } | undefined
   /** the client that makes calls to the tables */
   tablesClient: TablesClientKind
@@ -105,7 +105,7 @@ export interface LambdaEnvironment extends Deployment {
 
 /**
  * Parses an address.
- * @param text `host:port`, an IPv6 address in brackets; empty: there is none
+ * @param text `host:port`, an IPv6 address in brackets; empty: no address
  */
 function parseEndpoint(text: string): LambdaEnvironment['webEndpoint'] {
   const mark = text.lastIndexOf(':')
@@ -114,7 +114,7 @@ function parseEndpoint(text: string): LambdaEnvironment['webEndpoint'] {
     : { host: text.slice(0, mark).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(mark + 1)) }
 }
 
-/** Reads the environment variables. One error reports all invalid variables. */
+/** Reads the environment variables of a function. One error reports all invalid environment variables. */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): LambdaEnvironment {
   const read = v.safeParse(schema, variables)
   if (!read.success) {
@@ -160,14 +160,14 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Lam
     stsRedirect: e.AWS_ENDPOINT_URL_STS,
     cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
     metadataEndpoint: e.AWS_EC2_METADATA_SERVICE_ENDPOINT.replace(/\/$/, ''),
-    // A Web Function has no variable with its name.
+    // A Web Function has no environment variable with its name.
     onLambda: e.AWS_LAMBDA_FUNCTION_NAME !== '' || webEndpoint !== undefined,
     webEndpoint,
     tablesClient: e.TABLES_CLIENT,
   }
 }
 
-/** Returns the credentials that the runtime gives this process. The runtime may replace them at any time. */
+/** Returns the credentials that the runtime gives this process. The runtime may replace its credentials at any time. */
 export function readRuntimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,
@@ -180,7 +180,7 @@ export function readRuntimeCredentials(variables: NodeJS.ProcessEnv = process.en
 
 /**
  * Returns the credentials of this process.
- * @throws Error when there are none
+ * @throws Error when the runtime gives no credentials
  */
 export function readOwnCredentials() {
   const credentials = readRuntimeCredentials()
@@ -211,7 +211,7 @@ export interface WireSettings {
   region: string
   fips: boolean
   dualStack: boolean
-  /** account of the credentials; empty: unknown */
+  /** `accountId`: account of the credentials; empty: unknown */
   accountId: string
   /** whether DynamoDB is called at the endpoint of the account */
   accountMode: 'preferred' | 'disabled' | 'required'
@@ -229,7 +229,7 @@ const wireSchema = v.object({
 })
 
 /**
- * Reads the endpoint settings.
+ * Reads the settings for the endpoints of AWS services.
  * @throws Error when a variable has an invalid value
  */
 export function readWireSettings(variables: NodeJS.ProcessEnv = process.env): WireSettings {

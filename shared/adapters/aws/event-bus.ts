@@ -9,7 +9,7 @@ import { ATTEMPT_TIMEOUT_MS } from './wire/limits.ts'
 import { wireAddress, wireTransport } from './wire/post.ts'
 import { createSigV4Signer } from './wire/sign.ts'
 
-/** The maximum number of entries in one request. */
+/** The maximum number of events in one request to EventBridge. */
 const MOST_ENTRIES = 10
 const PUT_EVENTS_TRIES = 3
 
@@ -23,8 +23,8 @@ interface Dependencies {
 }
 
 /**
- * Sends events to the default event bus by the only action of EventBridge that is needed. The SDK's client would be
- * larger than this code.
+ * Sends events to the default event bus by the only action of EventBridge that is needed. The SDK's client for
+ * EventBridge would be larger than this code.
  * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
  */
 export function createEventBridgeBus({ environment, clock, meter }: Dependencies): EventBus {

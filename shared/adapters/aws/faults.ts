@@ -12,7 +12,7 @@ const UNKNOWN_KEY = [
   'SignatureDoesNotMatch',
 ]
 const TIMEOUTS = ['AbortError', 'TimeoutError']
-/** The SDK, which manages the access keys, reports a broken connection as a timeout, too. */
+/** The SDK, which manages the access keys, also reports a broken connection as a timeout. */
 const BROKEN = ['ECONNRESET', 'EPIPE']
 
 const SESSION_GONE = [...UNKNOWN_KEY, 'ExpiredToken', 'RequestExpired']
@@ -22,28 +22,28 @@ const nameOf = (error: unknown): string =>
   error instanceof ApiError ? nameOf(error.cause) : error instanceof Error ? error.name : ''
 
 /**
- * Reports whether AWS does not know the key that signed. A key that was created a moment ago is not known everywhere
- * yet.
+ * Reports whether AWS does not know the key that signed. A key that was created a moment ago is not known
+ * everywhere in AWS yet.
  */
 export const isUnknownAccessKey = (error: unknown): boolean => UNKNOWN_KEY.includes(nameOf(error))
 
 /**
- * Reports whether a service refused the temporary credentials that signed. A refusal by STS does not count, because
- * STS issues them.
+ * Reports whether a service refused the temporary credentials that signed. A refusal by STS does not count as a
+ * refusal of session credentials, because STS issues them.
  */
 export const isInvalidAwsSession = (error: unknown): boolean =>
   !(error instanceof ApiError) && SESSION_GONE.includes(nameOf(error))
 
 /**
- * Throws the fault of a call to STS. A call to another service may fail in STS while it fetches credentials, and the
- * error must then name STS.
+ * Throws the fault of a call to STS. A call to another service may fail in STS while it fetches credentials, and
+ * the error must then name STS.
  */
 export function rethrowStsError(error: unknown): never {
   throw providerError('sts', error)
 }
 
 /**
- * Counts a failed call for the request that needed it.
+ * Counts a failed AWS call for the request that needed it.
  * @param error from `providerError`
  */
 export function countProviderFault({ reason = {} }: ApiError, meter: Pick<CallMeter, 'count'>): void {
@@ -52,7 +52,10 @@ export function countProviderFault({ reason = {} }: ApiError, meter: Pick<CallMe
     meter.count(faultCounterName(service, why === 'throttled' ? 'throttled' : 'failed'))
 }
 
-/** Converts the error of a failed call to the error of the request that needed it: `busy` or `provider_failed`. */
+/**
+ * Converts the error of a failed AWS call to the error of the request that needed the call: `busy` or
+ * `provider_failed`.
+ */
 export function providerError(service: AwsService, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)

@@ -4,7 +4,7 @@ import type { Change } from '../../storage/changes.ts'
 import { tableGuards } from '../../storage/guards.ts'
 import { itemKindSpec } from '../../storage/kinds.ts'
 
-/** The use that each guarded port requires. The other ports are open to every function. */
+/** The use that a function must declare for each guarded port. The other ports are open to every function. */
 const gates: Partial<Record<keyof Ports, EndpointUse>> = {
   instances: 'instances',
   principals: 'principals',
@@ -21,10 +21,10 @@ const gates: Partial<Record<keyof Ports, EndpointUse>> = {
 }
 
 /**
- * Returns the ports of a function with these uses. A port whose use was not declared throws when it is read, because
- * without the grant from the declaration it would fail only on AWS. Copying all ports throws too (by a rest pattern,
- * a spread, `Object.assign` or `Object.entries`), because that would read undeclared ones.
- * @param ports read only when one of them is needed
+ * Returns the ports of a function with these uses. A port whose use was not declared throws when it is read,
+ * because without the grant from the declaration it would fail only on AWS. Copying all ports throws too (by a rest
+ * pattern, a spread, `Object.assign` or `Object.entries`), because a copy would read undeclared ports.
+ * @param ports read only when one of the ports is needed
  */
 export function guardPorts(ports: Ports, uses: readonly EndpointUse[]): Ports {
   const store = guardedStore(ports.store, uses)
@@ -36,7 +36,7 @@ export function guardPorts(ports: Ports, uses: readonly EndpointUse[]): Ports {
   }
   const names = Object.keys(ports) as (keyof Ports)[]
   return Object.defineProperties({} as Ports, {
-    // The first member that a copy reads, so that every copy fails in the same way.
+    // The first member that a copy of all ports reads, so that every copy fails in the same way.
     [ALL_PORTS]: { enumerable: true, get: refuseCopy },
     ...Object.fromEntries(names.map(name => [name, behind(name)])),
   })
@@ -52,7 +52,7 @@ const guardedStore = (store: ItemStore, uses: readonly EndpointUse[]): ItemStore
   ...(uses.includes('sweep') ? {} : { due: () => undeclared('store.due', 'sweep') }),
 })
 
-/** Returns the uses of which a change needs one, as in the grants. */
+/** Returns the uses that allow a change, as in the grants; the function needs one of these uses. */
 export function usesForChange(change: Change): readonly EndpointUse[] {
   const { stores, deletes } = tableGuards[itemKindSpec(change.key.kind).guard ?? 'write']
   if (change.kind === 'count') return ['spend']

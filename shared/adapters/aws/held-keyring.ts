@@ -24,7 +24,7 @@ export interface HeldKeyring {
   readAt: number
 }
 
-/** A keyring as stored, decrypted. */
+/** A keyring as stored, decrypted by KMS. */
 export interface StoredKeyring {
   id: string
   keys: KeyringKeys
@@ -55,7 +55,7 @@ interface Sources {
 
 /**
  * Reads and decrypts the stored keyring of this cluster.
- * @param read the item, if it has been read already
+ * @param read the keyring's item, if it has been read already
  * @throws ApiError `not_initialised`, `busy`
  */
 export async function readStoredKeyring(
@@ -68,32 +68,35 @@ export async function readStoredKeyring(
   return { id, keys: openKeyringEnvelope(await kms.unwrap(item.data), id, keys), edition }
 }
 
-/** The keyring that an environment works with. */
+/** The keyring with which an environment encrypts and decrypts. */
 export interface KeyringHolder {
-  /** returns the key to read together with the cluster record, if the keyring was never needed before */
+  /** `keysToRead` returns the key to read together with the cluster record, if the keyring was never needed before */
   keysToRead(): Key<'keyring'>[]
   /**
-   * Discards the remembered keyring if the cluster record names another one or a later edition.
-   * @param read the keyring, if it was read together with the record
+   * Discards the remembered keyring if the cluster record names another keyring or a later edition.
+   * @param read the keyring's item, if it was read together with the record
    */
   expectKeyring(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, read?: Item<'keyring'>): void
   current(): Promise<HeldKeyring>
-  /** returns the present keyring; reads it again unless that has happened since `old` was read */
+  /**
+   * `refreshAfter` returns the present keyring, and reads it again unless another caller has read it again since
+   * `old` was read
+   */
   refreshAfter(old: HeldKeyring): Promise<HeldKeyring>
 }
 
 /**
- * Keeps the keyring, which KMS decrypts when an environment first needs it. It is read again when the cluster record
- * names another keyring or a later edition. The number of a term is not enough to compare, because another key may
- * have got the same number.
+ * Keeps the keyring, which KMS decrypts when an environment first needs it. The environment reads the keyring again
+ * when the cluster record names another keyring or a later edition. Comparing the number of a term is not enough,
+ * because another key may have got the same number.
  */
 export function createKeyringHolder(sources: Sources): KeyringHolder {
   let reading: Promise<HeldKeyring> | undefined
   let known: HeldKeyring | undefined
   let isFirst = true
-  /** the item that was read together with a record, until it is needed; epoch milliseconds */
+  /** the keyring's item that was read together with a record, until the keyring is needed; epoch milliseconds */
   let along: { item: Item<'keyring'>; readAt: number } | undefined
-  /** keyring and edition in the last cluster record, and when it was read (epoch milliseconds) */
+  /** keyring and edition in the last cluster record, and when the record was read (epoch milliseconds) */
   let lastRecord: { keyring: string; edition: number; at: number } | undefined
 
   const isBehind = ({ id, edition }: HeldKeyring): boolean =>

@@ -13,7 +13,7 @@ interface Dependencies {
 /** The number of targets (access and region) whose pace is remembered. */
 const MOST_TARGETS = 500
 
-/** Describes instances for logins. Logins that wait at the same time share calls. */
+/** Describes instances for logins with EC2. Logins that wait at the same time share DescribeInstances calls. */
 export function createEc2Instances(provider: AwsProvider, dependencies: Dependencies): InstanceLookUps {
   const targets = new Map<string, SharedLookUps<Instance>>()
   function lookUpsOf(target: AwsTarget): SharedLookUps<Instance> {
@@ -28,7 +28,7 @@ export function createEc2Instances(provider: AwsProvider, dependencies: Dependen
   return {
     describe: (target, instanceId, deadline) => lookUpsOf(target).find(instanceId, deadline),
     load: async () => {
-      // with STS's client, which reads the server's own account
+      // the EC2 client comes together with STS's client, which reads the server's own account
       await Promise.all([ec2(), import('./sessions.ts')])
     },
   }

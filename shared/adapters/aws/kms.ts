@@ -14,7 +14,7 @@ const contextOf = (keyring: string) => ({ keyring })
 const WHY =
   'KMS does not decrypt with the key of its data stack; check that the key is enabled and that its policy allows kms:Decrypt'
 
-/** Throws `busy`. A KMS error is never the client's fault, and may pass. */
+/** Throws `busy` for a failed KMS call. A KMS error is never the client's fault, and may pass. */
 function throwKmsBusy(cause: unknown): never {
   throw new ApiError('busy', `${alarmingTexts.keyring}: ${WHY}`, { retryAfter: 5, cause })
 }
@@ -25,11 +25,11 @@ function throwKmsBusy(cause: unknown): never {
  */
 export interface KmsCalls {
   unwrap(keyring: Pick<Keyring, 'id' | 'wrappedKey'>): Promise<Uint8Array>
-  /** creates a data key for a keyring; returns it in clear and wrapped */
+  /** `newDataKey` creates a data key for a keyring; returns it in clear and wrapped */
   newDataKey(keyring: string, keyArn: string): Promise<{ wrapped: string; dataKey: Uint8Array }>
 }
 
-/** Calls KMS. The endpoint is determined at the first call. */
+/** Calls KMS over HTTP. The endpoint of KMS is determined at the first call. */
 export function createLazyKms(meter: CallMeter): KmsCalls {
   let posts: SendSignedPost | undefined
   const insist = createRetryCall({ most: MAX_ATTEMPTS, pauseMs: FIRST_RETRY_PAUSE_MS })
@@ -76,6 +76,6 @@ const postsTo = (settings: WireSettings): SendSignedPost =>
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Parses base64 in an answer; undefined for anything else. */
+/** Parses base64 in a KMS answer; undefined for any other text. */
 const parseBytes = (text: unknown): Buffer | undefined =>
   typeof text === 'string' && text !== '' && BASE64.test(text) ? Buffer.from(text, 'base64') : undefined

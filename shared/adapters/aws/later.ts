@@ -1,6 +1,6 @@
 /**
  * Calls `work` after some milliseconds.
- * @returns cancels it
+ * @returns a function that cancels the timer
  */
 export function callAfterDelay(ms: number, work: () => void): () => void {
   const timer = setTimeout(work, ms)

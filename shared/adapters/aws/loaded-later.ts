@@ -1,4 +1,4 @@
-/** Returns a function that runs some work once, when it is first called. */
+/** Returns a function that runs some work once, at its first call. */
 export function runOnce<T>(work: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | undefined
   return () => {
@@ -8,8 +8,8 @@ export function runOnce<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Returns a stand-in for an object that has only asynchronous methods. The object is loaded when one of them is first
- * called.
+ * Returns a stand-in for an object that has only asynchronous methods. The object is loaded at the first call of
+ * one of these functions.
  */
 export function createLazyLoaded<T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T {
   const loaded = runOnce(load)

@@ -21,7 +21,8 @@ const OVERHEAD = 26
 
 /**
  * Writes events to a stream of a log group, and creates the stream if it does not exist.
- * @returns how many events CloudWatch Logs rejected because they are too old or too new; the others are written
+ * @returns the number of events that CloudWatch Logs rejected because they are too old or too new; the other events
+ * are written
  */
 export async function putCloudWatchLogEvents(
   group: string,

@@ -12,15 +12,15 @@ function undefinedIfUnknown(error: unknown): undefined {
 }
 
 /**
- * Reads an entity.
- * @throws Error when the answer contains none; for an unknown entity IAM returns an error
+ * Reads an IAM entity from an answer.
+ * @throws Error when the answer contains no entity; for an unknown entity IAM returns an error
  */
 function readPrincipal(arn: string | undefined, uniqueId: string | undefined): IamPrincipal {
   if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
   return { arn, uniqueId }
 }
 
-/** One attempt to look up an entity. */
+/** One attempt to look up an IAM entity. */
 type Look<T> = SdkCallAttempt<IAMClient, T>
 
 const lookUpProfile =
@@ -32,7 +32,7 @@ const lookUpProfile =
     return { ...readPrincipal(found?.Arn, found?.InstanceProfileId), roleArns }
   }
 
-/** The look-up of each type of entity. */
+/** The look-up of each type of IAM entity. */
 const lookUps = {
   user:
     (name: string): Look<IamPrincipal> =>
@@ -53,7 +53,7 @@ const clientOf = (settings: AwsCallSettings) => createSdkCaller(IAMClient, 'iam'
 
 /** Looks up principals in IAM. */
 export function createIamPrincipals(provider: AwsProvider): PrincipalLookUps {
-  /** Looks up an entity; undefined when there is none of that name. */
+  /** Looks up an IAM entity; undefined when IAM has no entity of that name. */
   const ask = <T>(target: AwsTarget, deadline: number, look: Look<T>): Promise<T | undefined> =>
     provider.call('iam', target, deadline, clientOf, (calls, ms) => calls(look, ms).catch(undefinedIfUnknown))
   return {

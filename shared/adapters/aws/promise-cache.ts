@@ -1,6 +1,6 @@
-/** A cache of asynchronous results by name. Failures are not kept. A full cache is emptied. */
+/** A cache of asynchronous results by name. The cache does not keep failures. When the cache is full, it is emptied. */
 export interface PromiseCache<T> {
-  /** returns the cached result, or that of the work, which runs once for all callers that wait for it */
+  /** `get` returns the cached result, or the result of the work, which runs once for all callers that wait for it */
   get(name: string, work: () => Promise<T>): Promise<T>
   delete(name: string): void
 }

@@ -5,7 +5,7 @@ import type { OnRetry } from './wire/retry.ts'
 
 export type AwsService = 'ec2' | 'iam' | 'sts'
 
-/** One of a configuration's key pairs: the current one, or the one before the last rotation. */
+/** A key pair of a mount's configuration: the current key pair, or the key pair before the last rotation. */
 export type AccessKeySlot = 'credentials' | 'previous'
 
 export type CredentialSource = () => Promise<AwsCredentials>
@@ -16,7 +16,7 @@ export interface AwsCallSettings {
   endpoint?: string
   maxAttempts: number
   credentials: CredentialSource
-  /** called after each failed attempt that is retried */
+  /** `onRetry` is called after each failed attempt that is retried */
   onRetry?: OnRetry
 }
 
@@ -70,7 +70,7 @@ function endpointOf(service: AwsService, settings: ProviderSettings): { endpoint
   return endpoint === '' ? {} : { endpoint }
 }
 
-/** Returns the settings of an STS client: in the configured region, otherwise in the region of the target. */
+/** Returns the settings of an STS client: in the configured region, otherwise in the target's region. */
 export const buildStsCallSettings = (
   { client, region }: AwsTarget,
   credentials: CredentialSource,

@@ -25,8 +25,9 @@ export interface AwsProviderDependencies {
 /** Calls AWS on behalf of mounts. */
 export interface AwsProvider {
   /**
-   * Sends a call with the client for this target, with a deadline. One client is made per configuration and account.
-   * @throws ApiError: `busy` when throttled or out of time, `provider_failed` otherwise
+   * Sends a call with the client for this target, with a deadline. The provider makes one client per configuration
+   * and account.
+   * @throws ApiError: `busy` when AWS throttles or time runs out, `provider_failed` otherwise
    */
   call<C, T>(
     service: AwsService,
@@ -44,7 +45,7 @@ export interface AwsProvider {
 const MOST_CLIENTS = 500
 
 /**
- * Creates the provider.
+ * Creates the provider, which calls AWS on behalf of mounts.
  * @see docs/spec/configuration.md#reaching-accounts
  */
 export function createAwsProvider(dependencies: AwsProviderDependencies): AwsProvider {
@@ -84,7 +85,7 @@ export function createAwsProvider(dependencies: AwsProviderDependencies): AwsPro
   }
 }
 
-/** Returns a name by which targets are compared: region, account, and the access to it. */
+/** Returns a name by which targets are compared: region, account, and the credentials for the account. */
 export const targetCacheKey = ({ account, region, assume, client }: AwsTarget): string =>
   JSON.stringify([region, account, assume ?? null, client.version])
 

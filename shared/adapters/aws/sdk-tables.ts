@@ -48,7 +48,7 @@ const pageIn = ({ Items = [], LastEvaluatedKey }: Answer) =>
 
 const nothing = () => ({})
 
-/** Converts the SDK's answers to those that the storage expects. */
+/** Converts the SDK's answers to the answers that the storage expects. */
 const outputs: { readonly [O in DynamoDbOperation]: (answer: Answer) => DynamoDbOutputs[O] } = {
   BatchGetItem: ({ Responses = {}, UnprocessedKeys }) => ({
     Responses,
@@ -68,7 +68,10 @@ const outputs: { readonly [O in DynamoDbOperation]: (answer: Answer) => DynamoDb
   UpdateItem: ({ Attributes }) => (Attributes ? { Attributes } : {}),
 }
 
-/** `lib-dynamodb` loses a member of this name, because it assigns members: this one sets the object's prototype. */
+/**
+ * `lib-dynamodb` loses a member of this name, because it assigns members: assigning `__proto__` sets the object's
+ * prototype.
+ */
 const LOST = '__proto__'
 
 const holdsLost = (value: unknown): boolean =>
@@ -100,7 +103,7 @@ function inJson(value: unknown): unknown {
     : value
 }
 
-/** Converts DynamoDB's refusal of a call. Other errors stay unchanged. */
+/** Converts DynamoDB's refusal of a call. Errors other than DynamoDB's refusals stay unchanged. */
 function toServiceError(error: unknown): unknown {
   if (!(error instanceof DynamoDBServiceException)) return error
   const { name, message, $metadata, CancellationReasons, Item } = error as DynamoDBServiceException & {
@@ -114,7 +117,7 @@ function toServiceError(error: unknown): unknown {
 const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
 
 /**
- * Returns a client for each way of reading numbers.
+ * Returns an SDK client for each way of reading numbers.
  * @param make makes a client; it is called for each way, because a client reads all numbers in one way
  */
 export const createDocumentClients = (make: () => DynamoDBClient) => ({
@@ -126,7 +129,7 @@ export const createDocumentClients = (make: () => DynamoDBClient) => ({
 })
 
 /**
- * Calls the tables with the SDK, with the same retries and limits as our own client.
+ * Calls the tables with the SDK, with the same retries and limits as this service's own client.
  * @param make makes a client, which attempts each call once
  */
 export function createDocumentSend(make: () => DynamoDBClient): TableSend {
@@ -156,7 +159,7 @@ export function createSdkSend(wire: TableSend, handler = createWireRequestHandle
   const settings = {
     ...buildClientSettings('dynamodb', { region, credentials }, refuseLostMembers(handler)),
     accountIdEndpointMode: accountMode,
-    // with a cache, commands of `lib-dynamodb` would be sent with the input of the first of their kind
+    // with a cache, commands of `lib-dynamodb` would be sent with the input of the first command of their kind
     cacheMiddleware: false,
     endpointDiscoveryEnabled: false,
   }

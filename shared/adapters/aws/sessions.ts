@@ -10,7 +10,8 @@ const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 type Role = NonNullable<AwsTarget['assume']>
 
 /**
- * Returns a source of temporary credentials of a satellite account's role. Sessions are renewed a minute before they expire.
+ * Returns a source of temporary credentials of a satellite account's role. The source renews a session a minute
+ * before it expires.
  */
 export function createSessionSource(
   target: AwsTarget,

@@ -4,7 +4,7 @@ import { createPromiseCache } from './promise-cache.ts'
 
 /**
  * Reads the certificates of authorities that the deployment ships with the code, once per environment.
- * @param file JSON, PEM by name; empty: none
+ * @param file JSON, PEM by name; empty: no shipped authorities
  */
 export function readShippedAuthorities(file: string): Authorities {
   const kept = createPromiseCache<ReadonlyMap<string, string>>(1)

@@ -13,12 +13,12 @@ export const systemClock: Clock = {
 }
 
 /**
- * Random bytes are drawn at request time and never at start, because copies of one snapshot of an environment would
- * share them.
+ * Random bytes are drawn at request time and never at start, because all copies of one snapshot of an environment
+ * would share bytes drawn at start.
  */
 export const systemEntropy: Entropy = { bytes: randomBytes, uuid: randomUUID }
 
-/** Counts calls for the work that makes them. Other calls are not counted. */
+/** Counts calls for the request that makes them. Calls outside a request are not counted. */
 export function createCallMeter(): CallMeter {
   const current = new AsyncLocalStorage<Record<string, number>>()
   return {
@@ -34,8 +34,8 @@ export function createCallMeter(): CallMeter {
 }
 
 /**
- * Writes structured log lines.
- * @param metrics namespace of the metrics in the lines; empty: they contain none
+ * Writes log lines as JSON.
+ * @param metrics namespace of the metrics in the lines; empty: the lines contain no metrics
  */
 export function createStructuredLog(service: string, metrics: string, clock: Pick<Clock, 'now'>): Log {
   const logger = new Logger({ serviceName: service })

@@ -17,7 +17,7 @@ interface Sends {
   commits: TableSend
 }
 
-/** Returns the functions that send calls with a client. The SDK is loaded with the first call. */
+/** Returns the functions that send calls with a client. The function loads the SDK with the first call. */
 export function createTableSends(client: TablesClientKind): Sends {
   const wire = createTableSend(createTablesOverHttp())
   if (client === 'wire') return { all: wire, commits: wire }
@@ -27,9 +27,10 @@ export function createTableSends(client: TablesClientKind): Sends {
 }
 
 /**
- * Opens the tables. Most clusters keep no journal, so its code is loaded when it is first needed.
+ * Opens the tables of a function. Most clusters keep no journal, so the journal's code is loaded when it is first
+ * needed.
  * @param send sends calls to DynamoDB
- * @param shares whether reads that wait at the same time are sent together, and positions are allocated together
+ * @param shares whether waiting reads are sent together, and waiting positions are allocated together
  * @param commitBy sends the calls of commits
  */
 export function createDynamoTables(

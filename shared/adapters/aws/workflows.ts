@@ -4,12 +4,12 @@ import type { CallMeter } from '../../ports.ts'
 import type { WorkflowStarter } from '../../work-ports.ts'
 import { buildServiceSettings } from './client.ts'
 
-/** The errors of Step Functions for a task token with which no execution waits any more. */
+/** The errors of Step Functions for a task token for which no execution waits any more. */
 const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
 
 /**
- * Starts and signals state machines of AWS Step Functions. An execution is named after its operation; a later one
- * gets its number as suffix. Its only input is the operation's name.
+ * Starts and signals state machines of AWS Step Functions. An execution is named after its operation; a repeated
+ * execution gets its number as suffix. The execution's only input is the operation's name.
  * @param arns prefix of the ARNs of all state machines
  */
 export function createStepFunctions(arns: string, meter: CallMeter): WorkflowStarter {
@@ -25,7 +25,7 @@ export function createStepFunctions(arns: string, meter: CallMeter): WorkflowSta
       return client.send(command).then(
         () => 'runs',
         (cause: Error) => {
-          // starting an execution that is running is not an error
+          // starting a running execution again is not an error
           if (cause.name === 'ExecutionAlreadyExists') return 'ended'
           throw new ApiError('busy', 'the workflow could not be started', { retryAfter: 1, cause })
         },

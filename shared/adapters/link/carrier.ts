@@ -7,13 +7,13 @@ import { type CreateLinkCarrier, FrontAnswered, type LinkMethod } from '../../wi
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../wire/gen/link_pb.ts'
 import { httpsAgents, resendOnDeadConnection } from '../aws/connections.ts'
 
-/** The ports that a carrier uses. */
+/** The ports that a carrier of link calls uses. */
 export interface CarrierPorts {
   authorities?: Authorities
   deployment: AddressRules
 }
 
-/** The maximum size of an answer, bytes. */
+/** The maximum size of an answer to a link call, bytes. */
 const LARGEST_ANSWER = 8 * 2 ** 20
 
 /** An idle HTTP/2 connection is checked with a ping before it is used. */
@@ -24,23 +24,24 @@ const names = Object.fromEntries(LinkService.methods.map(({ name, localName }) =
   [M in LinkMethod]: keyof Client<typeof LinkService>
 }
 
-/** gRPC over HTTP/2 if the other side supports it; gRPC-Web through a gateway, which does not forward trailers. */
+/** gRPC over HTTP/2 if the other side supports gRPC; gRPC-Web through a gateway, which does not forward trailers. */
 type Protocol = 'grpc' | 'web'
 
-/** One address, with one set of trusted certificates. */
+/** One address of a cluster, with one set of trusted certificates. */
 interface Peer {
   send(by: Protocol, method: LinkMethod, call: Call, timeoutMs: number): Promise<Answer>
-  /** aborts a connection attempt, so that the next call starts a new one */
+  /** `stopConnecting` aborts a connection attempt, so that the next call starts a new one */
   stopConnecting(): void
-  /** the protocol of its last answer */
+  /** `speaks`: the protocol of the address's last answer */
   speaks?: Protocol
 }
 
 /**
  * Carries calls to other clusters, for one environment. Connections, and the protocol of each address, are kept.
- * Addresses are tried in order, starting with the one that answered last. Redirects are not followed.
- * @param ports `authorities`: certificates that the deployment ships are trusted in addition to the default ones,
- * unless a call brings its own
+ * The carrier tries addresses in order, starting with the address that answered last. The carrier does not follow
+ * redirects.
+ * @param ports `authorities`: certificates that the deployment ships; the carrier trusts them in addition to the
+ * default certificates, unless a call brings its own
  */
 export function createLinkCarrier({ authorities, deployment }: CarrierPorts): CreateLinkCarrier {
   const peers = new Map<string, Peer>()
@@ -76,9 +77,9 @@ export function createLinkCarrier({ authorities, deployment }: CarrierPorts): Cr
 }
 
 /**
- * Sends a call with the peer's protocol; if that is unknown, with gRPC and then with gRPC-Web. A call that fails at
- * once is sent a second time, because a kept connection may have died unnoticed. The receiver recognises a repeated
- * call by its time.
+ * Sends a call with the peer's protocol; if the protocol is unknown, with gRPC and then with gRPC-Web. A call that
+ * fails at once is sent a second time, because a kept connection may have died unnoticed. The receiver recognises a
+ * repeated call by the call's time.
  */
 async function sendWithFallback(
   peer: Peer,
@@ -105,7 +106,7 @@ async function sendWithFallback(
 
 /**
  * Reads the trusted certificates.
- * @returns undefined for the default ones only
+ * @returns undefined if only the default certificates are trusted
  */
 async function readTrustedCertificates(authorities: Authorities | undefined): Promise<string | undefined> {
   const shipped = await authorities?.shipped()
@@ -113,7 +114,7 @@ async function readTrustedCertificates(authorities: Authorities | undefined): Pr
 }
 
 /**
- * Checks an address.
+ * Checks an address of another cluster.
  * @throws Error for an address that must not be called
  */
 function checkBaseUrl(address: string, rules: AddressRules): string {
@@ -136,8 +137,8 @@ function createPeer(baseUrl: string, ca: string | undefined): Peer {
         clients[by][names[method]](call, { timeoutMs: Math.ceil(timeoutMs) }).catch(readSignedRefusal)
       return by === 'grpc' ? send() : resendOnDeadConnection(send)
     },
-    // HTTP/2 connection attempts back off. Without an abort, a call after a network failure or a freeze of the
-    // environment would wait up to a minute for the next attempt.
+    // HTTP/2 waits longer after each failed connection attempt. Without an abort, a call after a network failure or
+    // a freeze of the environment would wait up to a minute for the next attempt.
     stopConnecting: () => {
       if (session.state() === 'connecting') session.abort()
     },
@@ -162,7 +163,7 @@ const isAnswered = (error: unknown): boolean =>
 
 /**
  * Returns the signed answer that a refusal carries.
- * @throws the error if it carries none
+ * @throws the error if the answer carries no refusal
  */
 function readSignedRefusal(error: unknown): Answer {
   const [answer] = error instanceof ConnectError ? error.findDetails(AnswerSchema) : []

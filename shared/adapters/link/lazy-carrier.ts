@@ -1,7 +1,10 @@
 import type { CarryLinkCall, CreateLinkCarrier } from '../../wire/carry.ts'
 import type { CarrierPorts } from './carrier.ts'
 
-/** Carries calls to other clusters for functions that rarely make one. The carrier is loaded with the first call. */
+/**
+ * Carries calls to other clusters for functions that rarely make such a call. The function loads the carrier with
+ * the first call.
+ */
 export function createLazyCarrier(portsOf: () => CarrierPorts): CreateLinkCarrier {
   let loaded: Promise<CreateLinkCarrier> | undefined
   return to => {

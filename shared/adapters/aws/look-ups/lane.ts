@@ -1,19 +1,19 @@
 import { type CallPace, paceAfterSending, relaxedPace, unlimitedPace } from './pace.ts'
 
-/** The look-ups of one target that wait, in the order of arrival, and the number of running calls. */
+/** The waiting look-ups of one target, in the order of arrival, and the number of running calls. */
 export interface LookUpLane<Q> {
-  /** questions that share calls */
+  /** `together`: look-ups that share calls */
   together: readonly Q[]
-  /** questions that get a call of their own */
+  /** `alone`: look-ups that get a call of their own */
   alone: readonly Q[]
-  /** running shared calls, without slow ones */
+  /** `underWay`: number of running shared calls, without slow ones */
   underWay: number
-  /** whether the next single call serves `alone`, when only one call may be sent */
+  /** `aloneNext`: whether the next single call serves `alone`, when only one call may be sent */
   aloneNext: boolean
   pace: CallPace
 }
 
-/** The maximum number of questions in one call: half of the values that EC2 allows in a filter. */
+/** The maximum number of look-ups in one call: half of the values that EC2 allows in a filter. */
 export const MAX_LOOK_UPS_PER_CALL = 100
 
 export const emptyLookUpLane: LookUpLane<never> = {
@@ -30,7 +30,7 @@ export interface LookUpCall<Q> {
 }
 
 interface Due<Q> {
-  /** calls to send now */
+  /** `calls` to send now */
   calls: readonly LookUpCall<Q>[]
   /** the remaining lane */
   lane: LookUpLane<Q>
@@ -39,9 +39,9 @@ interface Due<Q> {
 }
 
 /**
- * Returns the calls to send now. The first question is sent at once. Questions that arrive while its call runs share
- * the next call. A shared call takes all that wait, so every answer is for a question that was asked before the call
- * was sent.
+ * Returns the look-up calls to send now. The first look-up of a target is sent at once. Look-ups that arrive while
+ * a call runs share the next call. A shared call takes all waiting look-ups, so a call answers only look-ups that
+ * arrived before it was sent.
  * @param chance from 0 to 1, for the gap after a call
  */
 export function takeDueLookUpCalls<Q>(lane: LookUpLane<Q>, now: number, chance: number): Due<Q> {

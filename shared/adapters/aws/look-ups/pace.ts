@@ -1,10 +1,11 @@
 /**
- * The pace at which one environment calls an API whose limit all callers share. An environment calls without gaps until it is
- * throttled. Then the gap doubles with each throttled call and shrinks with each answer. So environments find their
- * shares of the limit without communicating. Times are milliseconds of a clock that never goes back.
+ * The pace at which one environment calls an API whose limit all callers share. An environment makes calls without
+ * gaps until AWS throttles a call. After throttling, the gap between calls doubles with each throttled call and
+ * shrinks with each answer. By these gaps environments find their shares of the limit without communicating. Times
+ * are milliseconds of a clock that never goes back.
  */
 export interface CallPace {
-  /** milliseconds between two calls; 0: no limit is known */
+  /** `gapMs`: milliseconds between two calls; 0: no limit is known */
   gapMs: number
   notBefore: number
 }
@@ -12,7 +13,7 @@ export interface CallPace {
 /** EC2 allows about 20 describe calls a second. After the first throttling an environment makes half as many calls. */
 const FIRST_LOOK_UP_GAP_MS = 100
 const LONGEST_LOOK_UP_GAP_MS = 2000
-/** An environment that calls this often without being throttled has the limit to itself, or there is none. */
+/** An environment that calls this often without being throttled has the limit to itself, or the API has no limit. */
 const SHORTEST_LOOK_UP_GAP_MS = 25
 const SHRINKS = 0.9
 /** Milliseconds after which a pace is forgotten. */
@@ -21,12 +22,12 @@ const OUTDATED_PACE_MS = 10_000
 export const unlimitedPace: CallPace = { gapMs: 0, notBefore: 0 }
 
 /**
- * Returns between half of the gap and one and a half of it, so that callers that were throttled together do not come
- * back together.
+ * Returns a random time between half of the gap and one and a half of it, so that callers that were throttled
+ * together do not repeat their calls together.
  */
 const jittered = (gapMs: number, chance: number): number => gapMs * (0.5 + chance)
 
-/** Returns the pace as of now. */
+/** Returns the present pace of calls. */
 export const relaxedPace = (pace: CallPace, now: number): CallPace =>
   now > pace.notBefore + OUTDATED_PACE_MS ? unlimitedPace : pace
 

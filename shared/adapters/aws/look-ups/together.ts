@@ -3,27 +3,27 @@ import { callAfterDelay } from '../later.ts'
 import { emptyLookUpLane, type LookUpCall, type LookUpLane, takeDueLookUpCalls } from './lane.ts'
 import { paceAfterAnswer, paceAfterThrottling } from './pace.ts'
 
-/** How look-ups for one target are made. */
+/** The functions and limits of the look-ups of one target. */
 export interface LookUpTarget<Found> {
-  /** looks up these different names, and leaves out unknown ones; counts as one call for its caller */
+  /** `send` looks up different names, and leaves out unknown names; the first caller pays for the call */
   send(names: readonly string[], deadline: number): Promise<ReadonlyMap<string, Found>>
-  /** counts a call for one more caller that shares it */
+  /** `count` counts a call for one more caller that shares it */
   count(): void
-  /** how often a question with a call of its own may be throttled */
+  /** `attempts`: how often a look-up with a call of its own may be throttled */
   attempts: number
   /** whether a call failed because of throttling */
   isRefusal(error: unknown): boolean
   /** the error for a caller whose deadline has passed */
   late(): Error
-  /** milliseconds until a deadline */
+  /** `leftMs`: milliseconds until a deadline */
   leftMs(deadline: number): number
 }
 
-/** Look-ups that share calls. */
+/** Look-ups of one kind that share calls. */
 export interface SharedLookUps<Found> {
-  /** returns undefined when there is none of this name */
+  /** `find` returns undefined when AWS has no object of this name */
   find(name: string, deadline: number): Promise<Found | undefined>
-  /** no question waits, and no pace is remembered */
+  /** `isIdle`: no look-up waits, and no pace is remembered */
   isIdle(): boolean
 }
 
@@ -33,8 +33,8 @@ export interface TimeSource {
   /** from 0 to 1 */
   chance(): number
   /**
-   * calls `work` after some milliseconds.
-   * @returns cancels it
+   * `after` calls `work` after some milliseconds.
+   * @returns a function that cancels the timer
    */
   after(ms: number, work: () => void): () => void
 }
@@ -45,20 +45,20 @@ const realTime: TimeSource = {
   after: callAfterDelay,
 }
 
-/** Milliseconds after which a call no longer delays the next one. */
+/** Milliseconds after which a running call no longer delays the next one. */
 const SLOW_LOOK_UP_MS = 500
 
-/** A caller's question that waits. */
+/** A caller's look-up that waits. */
 interface Question<Found> {
   name: string
   deadline: number
-  /** runs something in the async context of the caller */
+  /** `within` runs a function in the async context of the caller */
   within: <R>(work: () => R) => R
-  /** how often it was throttled in a call of its own */
+  /** `refusals`: how often AWS throttled the look-up in a call of its own */
   refusals: number
   refusal?: unknown
   waits: boolean
-  /** cancels the timer of its deadline */
+  /** `end` cancels the timer of the look-up's deadline */
   end(): void
   answer(found: Found | undefined): void
   fail(error: unknown): void
@@ -110,8 +110,8 @@ async function sendCall<Found>(
 }
 
 /**
- * Answers the questions that were found, and those that had the call to themselves. The others get calls of their
- * own.
+ * Answers the look-ups whose names were found, and the look-ups that had the call to themselves. The other look-ups
+ * get calls of their own.
  */
 function answerFound<Found>(
   lane: LaneOf<Found>,
@@ -125,8 +125,8 @@ function answerFound<Found>(
 }
 
 /**
- * Queues the questions of a failed call again.
- * @param attempts how often a question with a call of its own may be throttled; 0: the call was not throttled
+ * Queues the look-ups of a failed call again.
+ * @param attempts how often a look-up with a call of its own may be throttled; 0: the call was not throttled
  */
 function requeueFailed<Found>(
   lane: LaneOf<Found>,
@@ -145,10 +145,10 @@ function requeueFailed<Found>(
 }
 
 /**
- * Shares calls between look-ups that wait at the same time. Every question is asked before its call is sent, and
- * nothing is cached. No caller fails because of another: a name that is missing in a shared answer, and every name of
- * a shared call that failed, gets a call of its own. Questions of a throttled call are sent again while their callers
- * have time.
+ * Shares calls between look-ups that wait at the same time. Every look-up begins before its call is sent, and
+ * nothing is cached. No caller fails because of another caller: a name that is missing in a shared answer, and
+ * every name of a failed shared call, gets a call of its own. The look-ups of a throttled call are sent again while
+ * their callers have time.
  */
 export function createSharedLookUps<Found>(
   how: LookUpTarget<Found>,

@@ -18,7 +18,7 @@ export type CommitChanges = (
 /**
  * Checks that the cluster record is recent enough.
  * @returns milliseconds for which a write may still be started
- * @throws ApiError `busy` when the record is too old
+ * @throws ApiError `busy` when the cluster record is too old
  */
 export function checkRecordTimeLeft(
   { clock }: Pick<StorageEngine, 'clock'>,
@@ -30,13 +30,13 @@ export function checkRecordTimeLeft(
 }
 
 /**
- * Returns the timeout of a write, milliseconds. Other clusters rely on it: later, no write by this cluster record has
- * an effect.
+ * Returns the timeout of a write, milliseconds. Other clusters rely on this timeout: later, no write by this
+ * cluster record has an effect.
  */
 export const writeTimeoutMs = (engine: Pick<StorageEngine, 'clock'>, cluster: ClusterRead): number =>
   checkRecordTimeLeft(engine, cluster) + bounds.LAST_WRITE_MS
 
-/** How a cluster writes, according to its record. */
+/** The way in which a cluster writes, according to its record: with or without a journal. */
 type Strategy = 'plain' | 'journaled' | 'refusing'
 
 function chooseStrategy({ record }: Pick<ClusterRead, 'record'>): Strategy {
@@ -50,8 +50,8 @@ const refused = ({ record: { mode } }: ClusterRead): ApiError =>
     : new ApiError('busy', 'this cluster is changing its role', { retryAfter: 5 })
 
 /**
- * The only writer. It checks that the changes can be stored, then writes them as the cluster record says. Changes of
- * the cluster's own tables are never journaled, and are allowed in every role.
+ * The only writer of the tables. The writer checks that the changes can be stored, then writes them as the cluster
+ * record says. Changes of the cluster's own tables are never journaled, and are allowed in every role.
  */
 export function createCommit(
   engine: StorageEngine,

@@ -36,7 +36,10 @@ export function createExpressionNames() {
 
 export type ExpressionNames = ReturnType<typeof createExpressionNames>
 
-/** Sends a write once. A conflict with another write is the fault `busy`, because it decides nothing. */
+/**
+ * Sends a conditional write once. A conflict with another write is the fault `busy`, because the conflict decides
+ * nothing.
+ */
 export async function attemptWrite<T>(
   { meter }: Pick<StorageEngine, 'meter'>,
   request: () => Promise<T>,
@@ -52,7 +55,7 @@ export async function attemptWrite<T>(
 const REFUSED: FailedResult<'refused'> = failed('refused')
 
 /**
- * Writes one item, and repeats the write while others write to the item.
+ * Writes one item, and repeats the write while other writers change the item.
  * @returns `refused` when the item is not as the write expects
  * @throws ApiError `busy`
  */

@@ -22,11 +22,12 @@ export interface StorageDependencies {
   log: Pick<Log, 'error'>
 }
 
-/** Our own attempts while DynamoDB cannot take a request. Each is several attempts of the client. */
+/** Our own attempts while DynamoDB cannot take a request. Each try of the engine is several attempts of the client. */
 export const MAX_STORAGE_TRIES = 5
 const LARGEST_BATCH = 100
 /**
- * Batches of one read that run in parallel. Each may have megabytes, and must arrive within the time of an attempt.
+ * Number of batches of one read that run in parallel. Each batch may have megabytes, and must arrive within the
+ * time of an attempt.
  */
 const BATCHES_AT_ONCE = 10
 
@@ -40,14 +41,14 @@ const placesIn = (tables: Record<string, PlainItem[]>): [TableKey, PlainItem][] 
 
 export type StorageEngine = ReturnType<typeof createStorageEngine>
 
-/** Creates what reading and writing have in common. */
+/** Creates the engine that reading and writing have in common. */
 export function createStorageEngine(send: TableSend, dependencies: StorageDependencies) {
   const { tables, clock, entropy, meter, log } = dependencies
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
   const seconds = () => Math.floor(clock.now() / 1000)
 
   /**
-   * Makes one call, for at most a hundred keys.
+   * Makes one batch call, for at most a hundred keys.
    * @returns `left`: the keys that were not processed
    */
   async function getOnce(
@@ -117,7 +118,7 @@ export async function* queryPages(
 
 /**
  * Runs one call of a scan.
- * @returns `next`: where the segment continues; absent at its end
+ * @returns `next`: the key at which the segment continues; absent at its end
  */
 export async function scanTablePage(
   { meter, send }: Pick<StorageEngine, 'meter' | 'send'>,

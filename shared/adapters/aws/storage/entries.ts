@@ -24,7 +24,7 @@ import { storageBusyError, translateDynamoErrors, type WriteFault } from './faul
 /** The number of partitions for the journal entries of an epoch. */
 const SPREAD = 32
 const DAY_SECONDS = 86_400
-/** Bytes of a body in one item. */
+/** Maximum bytes of a body in one item. */
 const LARGEST_PART = 300_000
 
 const entryKey = ({ epoch, seq }: JournalPosition) => ({
@@ -41,7 +41,7 @@ const partKey = (position: JournalPosition, part: number) => {
 const partKeys = (position: JournalPosition, parts: number) =>
   Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
 
-/** Returns the items that store a journal entry: one, or several for a large body. */
+/** Returns the items that store a journal entry: one item, or several for a large body. */
 export function toEntryItems(entry: JournalEntry): PlainItem[] {
   const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
   const { id, at, noop, root } = entry
@@ -58,10 +58,10 @@ export function toEntryItems(entry: JournalEntry): PlainItem[] {
   ]
 }
 
-/** Returns how many further items a journal entry has. */
+/** Parses a stored journal entry. @param rest the entry's further items, in their order */
 const partsOf = (item: PlainItem): number => Number(item['parts'] ?? 0)
 
-/** Parses a stored journal entry. @param rest its further items, in their order */
+/** Returns the journal entries after `after`, up to and including `to`; undefined for a position without an entry. */
 export function parseJournalEntry(
   position: JournalPosition,
   item: PlainItem,
@@ -109,8 +109,8 @@ export async function readJournalEntries(
 }
 
 /**
- * Reads the further items of journal entries whose first items were read. Omits an entry that lacks one of its items, because
- * DynamoDB deletes expired items one by one.
+ * Reads the further items of journal entries whose first items were read. The function omits an entry that lacks
+ * one of its items, because DynamoDB deletes expired items one by one.
  */
 async function readParts(
   { tables, get }: StorageEngine,
@@ -128,8 +128,8 @@ async function readParts(
 }
 
 /**
- * Stores a journal entry if the position has none; otherwise returns the stored entry. If that is the same entry,
- * this counts as stored.
+ * Stores a journal entry if the position has none; otherwise returns the stored entry. If the stored entry is the
+ * same entry, the call counts as successful.
  */
 export async function writeJournalEntry(
   engine: StorageEngine,
@@ -159,14 +159,14 @@ function attemptEntry(engine: StorageEngine, entry: JournalEntry): Promise<Resul
   )
 }
 
-/** Items in one call, and concurrent calls. */
+/** Number of items in one call, and number of concurrent calls. */
 const LARGEST_BATCH = 25
 const AT_ONCE = 8
 
 /**
  * Stores journal entries that another cluster wrote, if their positions have none. `BatchWriteItem` stores many items
  * with one call but takes no conditions, so the stored entries are read first.
- * @returns the stored entry of the first position that has a different one
+ * @returns the stored entry of the first position that has a different entry
  */
 export async function writeJournalEntries(
   engine: StorageEngine,

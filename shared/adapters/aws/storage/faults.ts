@@ -5,7 +5,7 @@ import type { AwsServiceError } from '../wire/service-error.ts'
 import type { PlainItem } from '../wire/values.ts'
 
 /**
- * Error codes of transaction elements and of whole requests that may pass, in addition to those that the client
+ * Error codes of transaction elements and of whole requests that may pass, in addition to the codes that the client
  * treats as throttling.
  */
 const TRANSIENT = [
@@ -19,14 +19,17 @@ const TRANSIENT = [
 const isTransient = (error: unknown): boolean =>
   TRANSIENT.includes((error as Partial<Error>).name ?? '') || retryReason(error) === 'throttled'
 
-/** The reason why a write failed. `busy`: it may be sent again. `condition`: conditions did not hold. */
+/**
+ * The reason why a write failed. `busy`: the caller may repeat the write. `condition`: conditions of the write did
+ * not hold.
+ */
 export type WriteFault =
   | { readonly kind: 'busy' }
   | {
       readonly kind: 'condition'
-      /** the indexes of the elements whose conditions did not hold */
+      /** `places`: the indexes of the elements whose conditions did not hold */
       readonly places: readonly number[]
-      /** the stored items, for the writes that ask for them (in DynamoDB's form) */
+      /** `items`: the stored items, for the writes that request them (in DynamoDB's form) */
       readonly items: readonly PlainItem[]
     }
 
@@ -93,7 +96,7 @@ const statusOf = (error: unknown): number =>
   (error as Partial<AwsServiceError>).$metadata?.httpStatusCode ?? 0
 
 /**
- * Returns the answer to a request.
+ * Returns the answer to a request to DynamoDB.
  * @throws ApiError `busy` when DynamoDB cannot take the request now
  */
 export const translateDynamoErrors = <T>(request: Promise<T>): Promise<T> =>

@@ -16,7 +16,7 @@ import type { PlainItem } from '../wire/values.ts'
 import { createExpressionNames, type ExpressionNames, writeWithRetries } from './conditional-writes.ts'
 import { type StorageEngine, tableKeyText } from './engine.ts'
 
-/** The key of the head: a partition of its own, because every commit writes to it. */
+/** The key of the head: the head has a partition of its own, because every commit writes to it. */
 export const journalHeadKey = { pk: 'journal', sk: 'head' } as const
 
 /** Parses the stored head. @throws UnknownFormatError for one that another version has stored */
@@ -71,7 +71,7 @@ function conditionOf(
   )
 }
 
-/** Returns the text of a rule that is not decided by known fields; empty if DynamoDB cannot check it. */
+/** Returns the text of a rule that is not decided by known fields; empty if DynamoDB cannot check the rule. */
 function ruleText(facts: readonly HeadFact[], known: Partial<JournalHead>, terms: ExpressionNames): string[] {
   const verdicts = facts.map(fact => evaluateHeadFact(fact, known))
   if (verdicts.includes(true)) return []
@@ -102,7 +102,10 @@ function factText(
     : `${name(other)} ${turned} ${value(own)}`
 }
 
-/** Reports whether a move may be sent: it starts from the mode that its caller has read, and its head breaks no rule. */
+/**
+ * Reports whether a move may be sent: the move starts from the mode that its caller has read, and its head breaks
+ * no rule.
+ */
 export const isHeadMoveAllowed = (
   engine: Pick<StorageEngine, 'log'>,
   { from, after, name }: HeadMove,
@@ -121,7 +124,8 @@ export function logBrokenHeadRules(
 
 /**
  * Reads and moves the stored head. Logs an error for a head that breaks a rule, or would after a move.
- * @param allocate allocates positions; where an environment batches calls, several commits get theirs by one update
+ * @param allocate allocates positions; where an environment batches calls, several commits get positions by one
+ * update
  */
 export const createHeadStore = (
   engine: StorageEngine,
@@ -152,7 +156,7 @@ export type PositionEngine = Pick<StorageEngine, 'tables' | 'log' | 'meter' | 'p
 
 /**
  * Allocates the next `count` positions with one update.
- * @returns one answer for each
+ * @returns one position for each commit
  */
 export async function allocatePositions(
   engine: PositionEngine,
@@ -166,7 +170,7 @@ export async function allocatePositions(
   ).reverse()
 }
 
-/** @returns the head as it is after the move */
+/** @returns the head after the move */
 async function moveHead(engine: PositionEngine, move: HeadMove): Promise<JournalHead | 'refused'> {
   if (!isHeadMoveAllowed(engine, move)) return 'refused'
   const update = {

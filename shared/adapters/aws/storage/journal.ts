@@ -23,7 +23,7 @@ export interface OpenJournal {
 }
 
 /**
- * Opens the journal.
+ * Opens the journal of this cluster.
  * @param writing makes the calls of commits
  * @param batchCalls if given, commits that wait at the same time get their positions by one call
  */
@@ -71,7 +71,7 @@ const dynamoItems = (engine: StorageEngine): Pick<Journal, 'readRaw' | 'scan' | 
 })
 
 /**
- * Deletes an item from a scan, also one of an unknown kind.
+ * Deletes an item that a scan returned, also an item of an unknown kind.
  * @returns false when the item belongs to this tree, and stays
  */
 async function wipeOne(
@@ -103,7 +103,7 @@ async function detachOne(engine: StorageEngine, item: StoredItem): Promise<boole
 
 /**
  * Runs some work for each element, sixteen at a time.
- * @returns how many returned true
+ * @returns for how many items `work` returned true
  */
 async function countSuccesses<T>(
   elements: readonly T[],

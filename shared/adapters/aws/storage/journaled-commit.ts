@@ -40,22 +40,22 @@ const POSITIONS = 5
 const SETTLINGS = 6
 
 /**
- * The outcome of an attempt. Its faults lead to another attempt: after `assumption`, the assumed items are read
- * again, because one of them has changed; after `pending`, nothing is read. `conflict` is not a fault: an item that
- * the caller read has changed.
+ * The outcome of an attempt of a journaled commit. The faults of an attempt lead to another attempt: after
+ * `assumption`, the assumed items are read again, because one of them has changed; after `pending`, nothing is
+ * read. `conflict` is not a fault: an item that the caller read has changed.
  */
 type Outcome = Result<'done' | 'conflict', 'assumption' | 'pending'>
 
 interface Attempt {
   planned: readonly PlannedItemChange[]
-  /** changes of this cluster's own tables: in the same transaction, but not in the journal entry */
+  /** `own`: changes of this cluster's own tables, in the same transaction, but not in the journal entry */
   own: readonly Change[]
   rev: string
   epoch: string
   treeId: string
 }
 
-/** The dependencies of the writer. */
+/** The dependencies of the writer for journaled commits. */
 interface Writing {
   readonly engine: StorageEngine
   readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'readRaw'>
@@ -67,7 +67,7 @@ type Seen = Map<string, ReadItem>
 /**
  * Writes while a journal is kept: allocates a position by an update of the head, then runs one transaction with the
  * items, the journal entry with all their changes, and the sums of their buckets. A position is never left open: if
- * the transaction fails, its position is closed with an empty entry before anything else is tried.
+ * the transaction fails, the writer closes its position with an empty entry before it tries anything else.
  * @see docs/spec/journal.md#a-journaled-commit
  */
 export const createJournaledWriter = (
@@ -132,7 +132,8 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const given = await journal.allocate(epoch)
   if (given === 'refused') {
     const head = await journal.head()
-    // The items may be unchanged, so reading them again would not help. The record changes only a moment later.
+    // The items may be unchanged, so reading them again would not help. The cluster record changes only a moment
+    // after the journal.
     if (head?.mode === 'closed' && head.epoch === epoch) throw journalEndedError()
     return ok('conflict')
   }
@@ -169,7 +170,7 @@ async function settlePosition(
   return became.value
 }
 
-/** Plans all changes. Items that the plans depend on are read once, together. */
+/** Plans all changes of a commit. Items that the plans depend on are read once, together. */
 async function planChanges(writing: Writing, changes: readonly Change[], context: CommitContext, seen: Seen) {
   const judge = () => changes.map(change => planChange(change, context, seen.get(itemPlaceText(change.key))))
   const first = judge()
@@ -189,7 +190,7 @@ const assumes = (plan: ReturnType<typeof planChange> | undefined): boolean =>
   plan === 'nothing' || (typeof plan === 'object' && plan.assumed)
 
 /**
- * Converts `busy` to a conflict, because without an answer the transaction may have taken effect, or may still do so.
+ * Converts `busy` to a conflict, because a transaction without an answer may have taken effect, or may still do so.
  */
 function conflictIfBusy(error: unknown): TransactionOutcome {
   if (error instanceof ApiError && error.code === 'busy') return 'conflict'
@@ -213,35 +214,35 @@ function partOf(
     : { kind: 'item', item: { kind, pk, sk }, put, if: condition }
 }
 
-/** The planned change of one item, with all that the journal records of it. */
+/** The planned change of one item, with all that the journal records of the item. */
 export interface PlannedItemChange {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
-  /** the leaf of the stored item in the tree */
+  /** `prev` is the leaf of the stored item in the tree */
   readonly prev: TreeLeaf | null
-  /** the item after the change, without position, leaf and bucket; null: it is deleted */
+  /** `next` is the item after the change, without position, leaf and bucket; null: the change deletes the item */
   readonly next: StoredItem | null
   readonly if: ItemTest
   /**
-   * The stored item was read here, or is assumed. If it is different, it is read again, and the caller sees no
-   * conflict.
+   * The stored item was read here, or is assumed. If the stored item is different, the writer reads it again, and
+   * the caller sees no conflict.
    */
   readonly assumed: boolean
-  /** only the counter changes, by an update of that attribute, because some functions are granted no more */
+  /** `counts`: only the counter changes, by an update of that attribute, because some functions are granted no more */
   readonly counts: boolean
 }
 
-/** `look`: the stored item must be read first. `nothing`: there is nothing to do. */
+/** `look`: the writer must read the stored item first. `nothing`: the change has no effect. */
 type Plan = PlannedItemChange | 'look' | 'nothing' | 'conflict'
 
-/** A stored item that was read; absent: it was not read yet. */
+/** A stored item that was read; absent: the writer has not read it yet. */
 export type ReadItem = { readonly item: StoredItem | undefined }
 
 /** The tree and the commit that a change is planned for. */
 interface CommitContext {
   readonly treeId: string
-  /** of the commit */
+  /** time of the commit */
   readonly rev: string
   /** epoch seconds */
   readonly now: number
@@ -267,7 +268,7 @@ export function stripJournalAttributes(item: StoredItem): StoredItem {
 const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
   itemKindSpec(kind).expiry === 'dies' && expires !== undefined && expires <= now
 
-/** Plans a change from what the caller has read, or from what was read here since. */
+/** Plans a change from the item that the caller has read, or that the writer has read since. */
 function planChange(change: Change, context: CommitContext, seen: ReadItem | undefined): Plan {
   const { kind, pk, sk } = change.key
   const { expected } = change
@@ -304,7 +305,7 @@ function planChange(change: Change, context: CommitContext, seen: ReadItem | und
   if (!inTree || !prev) return 'look'
   if (change.kind !== 'count') return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
   const old = itemAsStored(change.key as Item)
-  // The stored copy may have another form than it would be written in now.
+  // The stored copy may have another form than the form that this version writes.
   return computeItemLeaf(old) === prev.leaf ? plan(old, prev, false) : 'look'
 }
 

@@ -22,7 +22,7 @@ export type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems'
 /** Returns the write as an item of `TransactWriteItems`. */
 export const toTransactItem = ({ kind, input }: ItemWrite): TransactItem => ({ [kind]: input })
 
-/** Makes a put return the item that refused it, so that `write` can recognise a put of its own. */
+/** Makes a put return the item that refused it, so that `write` can recognise its own earlier put. */
 const askForItem = (write: ItemWrite): ItemWrite =>
   write.kind === 'Put' ? { ...write, input: { ...write.input, ...ASKING } } : write
 
@@ -36,8 +36,8 @@ const isEvident = ({ kind, expected }: Change): boolean =>
     : kind === 'delete' && typeof expected === 'object' && !!expected.orAbsent
 
 /**
- * Writes while no journal is kept. No element changes an item that a journaled commit has written, because the caller
- * may have read the record before the journal began.
+ * Writes changes while no journal is kept. No element changes an item that a journaled commit has written, because
+ * the caller may have read the record before the journal began.
  */
 export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
   const { tables, entropy, meter, send, pause, seconds, get } = engine
@@ -48,10 +48,10 @@ export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
   }
 
   /**
-   * Sends the writes. A single change is one conditional write. Several changes are one transaction, without a token
-   * if all of them are evident. A transaction with a token is also used to delete a single item that must be as it
-   * was read: the client may repeat a request whose answer was lost, and only the token tells such a repetition from
-   * a conflict.
+   * Sends the writes of a commit. A single change is one conditional write. Several changes are one transaction,
+   * without a token if all of them are evident. A transaction with a token is also used to delete a single item
+   * that must be unchanged since it was read: the client may repeat a request whose answer was lost, and only the
+   * token tells such a repetition from a conflict.
    * @param token absent: all changes are evident
    */
   async function write(
@@ -73,14 +73,15 @@ export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
     } catch (error) {
       const failure = toWriteFault(error)
       if (failure.kind === 'busy') return CONFLICT_RESULT
-      // The client repeats a request whose answer was lost. Then the item that refused it is the one that it wrote.
+      // The client repeats a request whose answer was lost. After a lost answer, the item that refused the write is
+      // the item that the same commit wrote.
       if (failure.items.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev))
         return ok('done')
       return ok(only?.kind === 'Update' ? await readCountOutcome(changes, rev) : 'conflict')
     }
   }
 
-  // The grant for counting lists the attributes that a request may name, so an update cannot ask for the whole item
+  // The grant for counting lists the attributes that a request may name, so an update cannot request the whole item
   // that refused it.
   async function readCountOutcome(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
     const keys = changes.map(({ key }) => ({ table: tableNameOf(tables, key), pk: key.pk, sk: key.sk }))

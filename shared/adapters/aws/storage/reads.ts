@@ -18,8 +18,8 @@ import type { ReadItems } from './batching/reads.ts'
 import { queryPages, type StorageEngine, scanTablePage, tableKeyText } from './engine.ts'
 
 /**
- * Reads the tables.
- * @param find reads several items at a time, possibly together with those of other callers
+ * Reads items of the tables.
+ * @param find reads several items at a time, possibly in one call with the reads of other callers
  */
 export const createStoreReads = (
   engine: StorageEngine,
@@ -83,8 +83,9 @@ async function listItems<K extends Kind>(
 const byName = (a: Pick<Item, 'sk'>, b: Pick<Item, 'sk'>): number => (a.sk < b.sk ? -1 : 1)
 
 /**
- * Reads a page of a collection with several partitions. Each partition is asked for its share of the page, and for
- * another share while it may have earlier names than the page's last. So a page costs little more than its items.
+ * Reads a page of a collection with several partitions. The reader requests from each partition its share of the
+ * page, and another share while the partition may have earlier names than the page's last. Because of these shares
+ * a page costs little more than its items.
  */
 async function mergePage<K extends Kind>(
   engine: StorageEngine,

@@ -74,7 +74,7 @@ function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, 
   }
 }
 
-/** Returns the writes of a part: one, or several for a large journal entry. */
+/** Returns the writes of a part: one write, or several for a large journal entry. */
 function writesOf(part: TransactionPart, tables: TableNames, now: number): TransactItem[] {
   const update = (
     input: Pick<NonNullable<TransactItem['Update']>, 'Key' | 'UpdateExpression'>,
@@ -116,14 +116,15 @@ function writesOf(part: TransactionPart, tables: TableNames, now: number): Trans
 }
 
 /**
- * Reports whether a repetition of a transaction with this part is refused, so that its writer finds that the first
- * attempt took effect. Such a transaction needs no token. DynamoDB remembers tokens for ten minutes. The embedded
- * engine searches all of them at each transaction (some 40 ns per token).
+ * Reports whether DynamoDB refuses a repetition of a transaction with this part, so that its writer finds that the
+ * first attempt took effect. A transaction whose repetition is refused needs no token. DynamoDB remembers tokens of
+ * transactions for ten minutes. The embedded engine searches all remembered tokens at each transaction (some 40 ns
+ * per token).
  */
 const isEvident = (part: TransactionPart): boolean =>
   part.kind === 'entry' || (part.kind === 'bucket' && part.mark !== undefined)
 
-/** Writes all parts or none. */
+/** Writes all parts of a transaction or none. */
 export async function writeTransaction(
   engine: StorageEngine,
   parts: readonly TransactionPart[],

@@ -50,8 +50,8 @@ export function buildBucketUpdate(
 const turnOf = (mark = '0'): number => Number(mark.slice(-3))
 
 /**
- * Returns the update that replaces the sums of a bucket, except those of ended generations, if they are unchanged
- * since they were read.
+ * Returns the update that replaces the sums of a bucket, except those of ended generations, if the sums are
+ * unchanged since they were read.
  */
 export function buildBucketRenewal(
   { renew, sums, was }: Extract<TransactionElement, { kind: 'renewal' }>,
@@ -92,7 +92,7 @@ export const parseStoredPage = ({ hash, asOf, gen, at, pages }: PlainItem): Stor
     pages: pages as number | undefined,
   })
 
-/** Parses the stored sums of a bucket. Numbers are `bigint`. */
+/** Parses the stored sums of a bucket. Numbers in the sums are `bigint`. */
 function parseBucket(item: PlainItem): StoredTreeBucket {
   const mark = item['mark'] as string | undefined
   return defined({ mark, sums: parseBucketSums(item as Record<string, bigint>) })
@@ -171,7 +171,7 @@ export function createDynamoTree(engine: StorageEngine): Tree {
       try {
         await send('PutItem', input)
       } catch (error) {
-        // A later hash is stored, or DynamoDB is busy. The page is refreshed again with its next change.
+        // A later hash is stored, or DynamoDB is busy. The page's hash is refreshed again with its next change.
         toWriteFault(error)
       }
     },

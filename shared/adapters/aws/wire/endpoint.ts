@@ -1,7 +1,7 @@
 import type { WireSettings } from '../environment.ts'
 import { type WireAddress, wireAddress } from './post.ts'
 
-/** The services that our own client calls. */
+/** The services that this service's own client calls. */
 export type WireService = 'dynamodb' | 'kms'
 
 interface Partition {
@@ -11,7 +11,7 @@ interface Partition {
 }
 
 /**
- * The endpoints of each partition. The first partition takes every region that no other has.
+ * The endpoints of each partition. The first partition takes every region that no other partition has.
  * @see docs/spec/configuration.md
  */
 const partitions: Readonly<Record<string, Partition>> = {
@@ -98,7 +98,8 @@ function regionalHost(
 const BY_ACCOUNT = ['cn-north-1', 'cn-northwest-1', 'us-gov-east-1', 'us-gov-west-1']
 
 /**
- * Returns DynamoDB's endpoint of an account, which isolates it from other accounts' load; undefined if there is none.
+ * Returns DynamoDB's endpoint of an account, which isolates the account from other accounts' load; undefined if the
+ * region has no such endpoint.
  */
 function accountHost(
   partition: string,

@@ -7,12 +7,12 @@ import { checkAnswerObject } from './values.ts'
 export interface AwsJsonAnswer {
   statusCode: number
   body: object
-  /** when the service asks for a retry */
+  /** `retryAfterMs` is set when the service requests a retry */
   retryAfterMs?: number
 }
 
 /**
- * Parses an answer.
+ * Parses a service's answer.
  * @throws AwsServiceError when a result is not JSON
  */
 export function parseJsonAnswer(answer: WireAnswer): AwsJsonAnswer {
@@ -30,14 +30,14 @@ function objectOf(body: Buffer, status: number): object {
     const read: unknown = JSON.parse(body.toString('utf8'))
     if (typeof read === 'object' && read !== null) return read
   } catch {
-    // A proxy between us and the service may answer in its own format.
+    // A proxy between this process and the service may answer in its own format.
     if (status !== 200) return {}
   }
   throw unreadableAnswerError('the answer is not JSON')
 }
 
 /**
- * Returns the result in an answer.
+ * Returns the result in a service's answer.
  * @throws AwsServiceError when the service refused the call
  */
 export function readAwsResult({

@@ -1,7 +1,7 @@
 /** Milliseconds that a single attempt of a call to our own tables and keys may take. */
 export const ATTEMPT_TIMEOUT_MS = 3000
 
-/** Milliseconds that a call to our own tables and keys may take, with all its attempts and pauses. */
+/** Milliseconds that a call to this service's own tables and keys may take, with all its attempts and pauses. */
 export const CALL_TIMEOUT_MS = 10_000
 
 /**
@@ -15,7 +15,7 @@ export const CONNECT_TIMEOUT_MS = 1000
 /** Maximum milliseconds before the first retry of a call to a service. */
 export const FIRST_RETRY_PAUSE_MS = 50
 
-/** The same for a call to the tables. */
+/** Maximum milliseconds before the first retry of a call to the tables. */
 export const FIRST_TABLES_PAUSE_MS = 25
 
 /** Attempts of a call to our own tables and keys. */

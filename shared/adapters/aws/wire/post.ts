@@ -15,7 +15,7 @@ import { unreadableAnswerError } from './service-error.ts'
 export interface WireAddress {
   secure: boolean
   hostname: string
-  /** empty: the protocol's default */
+  /** `port`: empty means the protocol's default port */
   port: string
   /** the signed host, with the port unless it is the protocol's default */
   host: string
@@ -28,7 +28,7 @@ export interface WireAnswer {
   body: Buffer
 }
 
-/** Returns the error for a timeout. It is unknown whether the request took effect. */
+/** Returns the error for a timeout of a request. After a timeout it is unknown whether the request took effect. */
 const late = (what: string): Error =>
   Object.assign(new Error(what), { name: 'TimeoutError', code: 'ETIMEDOUT' })
 
@@ -44,12 +44,12 @@ export const wireAddress = (url: URL): WireAddress => ({
 export type WireBody = string | Uint8Array
 
 /**
- * Sends a POST and reads its answer, over a kept connection. A kept connection that turns out to be dead is replaced
- * at once, so the request may take effect twice.
+ * Sends a POST and reads its answer, over a kept connection. A kept connection that turns out to be dead is
+ * replaced at once, so the request may take effect twice.
  * @param ms timeout of the whole answer, on all connections together
- * @param isOnce whether the request is sent once, over a connection of its own
- * @throws Error: `TimeoutError` when it took too long, `UnreadableAnswer` for an answer that is too large, otherwise
- * the error of the connection (`code`)
+ * @param isOnce whether the request is sent only once, over a connection of its own
+ * @throws Error: `TimeoutError` when the answer took too long, `UnreadableAnswer` for an answer that is too large,
+ * otherwise the error of the connection (`code`)
  */
 function post(
   address: WireAddress,
@@ -64,7 +64,7 @@ function post(
   return resendOnDeadConnection(() => attempt(address, headers, body, until - performance.now(), agent))
 }
 
-/** Sends all calls to AWS. Tests replace it. */
+/** Sends all calls to AWS. Tests replace this sender. */
 export const wireTransport = { post }
 
 /** Headers that this module sets itself. */
@@ -78,8 +78,8 @@ function listOf({ host }: WireAddress, headers: Record<string, string>, body: Wi
 }
 
 /**
- * Makes one attempt.
- * @param agent false: a connection of its own
+ * Makes one attempt of a POST.
+ * @param agent false: the attempt gets a connection of its own
  */
 function attempt(
   address: WireAddress,

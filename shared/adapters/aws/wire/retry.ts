@@ -2,11 +2,14 @@ import { isThrottlingCode } from '../../../values/throttling.ts'
 import { AwsServiceError } from './service-error.ts'
 
 /*
- * When a failed call is retried, and after which pause: as the SDK does it (its standard mode of 2026), so that a
- * throttled or broken service gets the retries that its limits are made for.
+ * Decides when a failed call is retried, and after which pause: as in the SDK (its standard mode of 2026), so that
+ * a throttled or broken service gets the retries for which its limits are made.
  */
 
-/** Error codes that the SDK treats as throttling, in addition to those that we report to clients as throttling. */
+/**
+ * Error codes that the SDK treats as throttling, in addition to the codes that this service reports to clients as
+ * throttling.
+ */
 const THROTTLED_TOO = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
@@ -26,7 +29,7 @@ const PASSING = new Set([
   'TimeoutError',
   'ReplicatedWriteConflictException',
 ])
-/** An answer with status 200 that failed was incomplete, or was changed on its way. */
+/** An answer with status 200 that failed was incomplete, or was changed in transit. */
 const PASSING_STATUS = new Set([200, 500, 502, 503, 504])
 /** Codes of broken or failed connections. */
 const BROKEN = new Set([
@@ -40,7 +43,7 @@ const BROKEN = new Set([
   'EAI_AGAIN',
 ])
 
-/** Returns why a failed call may succeed when it is retried; undefined: it will not. */
+/** Returns why a failed call may succeed when it is retried; undefined: a retry is useless. */
 export function retryReason(error: unknown): 'throttled' | 'passing' | undefined {
   const { name, code = '', $metadata } = error as Partial<AwsServiceError> & { code?: string }
   const status = $metadata?.httpStatusCode ?? 0
@@ -50,14 +53,15 @@ export function retryReason(error: unknown): 'throttled' | 'passing' | undefined
 
 const LONGEST_RETRY_PAUSE_MS = 20_000
 const THROTTLED_PAUSE_MS = 1000
-/** Milliseconds by which a pause may grow because a service asks for it. */
+/** Milliseconds by which a pause may grow because a service requests it. */
 const LONGEST_RETRY_AFTER_MS = 5000
 
 /** A retry that would have less time is not started, because timers of attempts may fire a moment early. */
 const SHORTEST_RETRY_MS = 2
 
 /**
- * The budget for retries. Retries use it up and successes refill it, so that a service that is down gets few retries.
+ * The budget for retries of a client. Retries use it up and successes refill it, so that a service that is down
+ * gets few retries.
  */
 const BUDGET = 500
 const COST = { throttled: 5, passing: 14 }
@@ -67,24 +71,24 @@ export interface RetryLimits {
   most: number
   /** milliseconds: the longest pause before the first retry */
   pauseMs: number
-  /** whether throttled calls are retried; absent: true */
+  /** `retriesThrottled`: whether throttled calls are retried; absent: true */
   retriesThrottled?: boolean
-  /** called after each failed attempt that is retried */
+  /** `onRetry` is called after each failed attempt that is retried */
   onRetry?: OnRetry | undefined
 }
 
 /**
- * Called after a failed attempt.
+ * Called after a failed attempt of a call.
  * @param why the attempt failed
  */
 export type OnRetry = (why: 'throttled' | 'passing') => void
 
-/** Retries work while it fails with faults that may pass. */
+/** Retries work as long as it fails with faults that may pass. */
 export type RetryCall = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
 
 /**
  * Creates a retry function.
- * @returns a function whose `ms` limits all attempts together, with their pauses
+ * @returns a function whose `ms` limits all attempts together, including their pauses
  */
 export function createRetryCall({ most, pauseMs, retriesThrottled = true, onRetry }: RetryLimits): RetryCall {
   let budget = BUDGET

@@ -1,7 +1,7 @@
 /** A service's error answer. `name` is the service's own code, as in AWS's references. */
 export class AwsServiceError extends Error {
   readonly $metadata: { readonly httpStatusCode: number }
-  /** milliseconds after which the service asks for a retry */
+  /** `retryAfterMs`: milliseconds after which the service requests a retry */
   readonly retryAfterMs: number | undefined
   /** members of the answer other than code and message */
   readonly details: Readonly<Record<string, unknown>>
@@ -19,6 +19,9 @@ export class AwsServiceError extends Error {
   }
 }
 
-/** Returns the error for an answer that the service would never give. The request may have taken effect. */
+/**
+ * Returns the error for an answer that AWS itself would never give. A request with such an answer may have taken
+ * effect.
+ */
 export const unreadableAnswerError = (what: string, status = 200): AwsServiceError =>
   new AwsServiceError('UnreadableAnswer', what, { status })

@@ -5,12 +5,12 @@ export interface UnsignedPost {
   /** host, with the port unless it is the protocol's default */
   host: string
   path: string
-  /** by lower-case name, without `host`; all of them are signed */
+  /** `headers` by lower-case name, without `host`; all headers are signed */
   headers: Readonly<Record<string, string>>
   body: string
 }
 
-/** The credentials of a signature. */
+/** The credentials with which a request is signed. */
 export interface SigningKey {
   accessKeyId: string
   secretAccessKey: string
@@ -32,15 +32,15 @@ const hmac = (key: KeyObject | Buffer | string, text: string): Buffer =>
 const RESERVED = /[!'()*]/g
 const hex = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** Percent-encodes a text as AWS signs it. */
+/** Percent-encodes a text as in AWS signatures. */
 const percentEncoded = (text: string): string => encodeURIComponent(text).replace(RESERVED, hex)
 
-/** Percent-encodes a path again, as all services but S3 sign it. */
+/** Percent-encodes a path again, because all services except S3 sign a path encoded twice. */
 const canonicalPath = (path: string): string => percentEncoded(path).replaceAll('%2F', '/')
 
-/** Returns a function that formats epoch milliseconds as signatures do, to the second. */
+/** Returns a function that formats epoch milliseconds as in signatures, to the second. */
 function createTimeFormatter(): (now: number) => string {
-  // keeps the last formatted time, because many signatures fall into the same second
+  // the function keeps the last formatted time, because many signatures fall into the same second
   let [lastSecond, text] = [Number.NaN, '']
   return now => {
     const second = Math.floor(now / 1000)
@@ -51,8 +51,8 @@ function createTimeFormatter(): (now: number) => string {
 }
 
 /**
- * Creates a function that signs POSTs to one service in one region with Signature Version 4. The key of a day needs
- * five HMACs, so it is kept, as a key object that need not be parsed for each signature.
+ * Creates a function that signs POSTs to one service in one region with Signature Version 4. The signing key of a
+ * day needs five HMACs, so the function keeps it, as a key object that need not be parsed for each signature.
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function createSigV4Signer(service: string, region: string): SignPost {

@@ -29,8 +29,8 @@ export interface SignedPostTarget {
 
 /**
  * Creates a function that sends signed POSTs to a service. If a request is refused and the service's clock differs
- * from ours, it is signed and sent once more with the service's time, and so are all later ones. A request that was
- * refused for its signature has had no effect.
+ * from this process's clock, the client signs and sends it once more with the service's time, and uses that time
+ * for all later requests. A request that was refused for its signature has had no effect.
  */
 export function createSignedPost({ service, settings, credentials }: SignedPostTarget): SendSignedPost {
   const address = wireEndpointOf(service, settings)
@@ -55,7 +55,7 @@ export function createSignedPost({ service, settings, credentials }: SignedPostT
   }
 }
 
-/** Returns the service's time when it refused a request, epoch milliseconds; undefined for a cached answer. */
+/** Returns the service's time in a refusal, epoch milliseconds; undefined for a cached answer. */
 function readServiceClock({ status, headers }: WireAnswer): number | undefined {
   if (status < 400 || status >= 500 || headers.age !== undefined) return undefined
   const at = Date.parse(headers.date ?? '')

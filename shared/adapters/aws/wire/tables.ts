@@ -19,7 +19,7 @@ import { unreadableAnswerError } from './service-error.ts'
 import { createSignedPost, type SendSignedPost, type SigningKeySource } from './signed-posts.ts'
 import { checkAnswerObject, fromWireItem, type NumberReading, type PlainItem, toWireItem } from './values.ts'
 
-/** A call to DynamoDB, in its terms. */
+/** A call to DynamoDB in DynamoDB's terms. */
 export interface DynamoDbCall {
   operation: string
   input: Record<string, unknown>
@@ -28,13 +28,13 @@ export interface DynamoDbCall {
 }
 
 /**
- * Makes one attempt of a call.
+ * Makes one attempt of a call to DynamoDB.
  * @param ms timeout
- * @throws Error when there is no answer
+ * @throws Error when DynamoDB does not answer
  */
 export type SendDynamoDbCall = (call: DynamoDbCall, ms: number) => Promise<AwsJsonAnswer>
 
-/** The inputs of each operation, in plain values. */
+/** The inputs of each DynamoDB operation, in plain values. */
 interface Inputs {
   BatchGetItem: BatchGetCommandInput
   BatchWriteItem: BatchWriteCommandInput
@@ -48,11 +48,11 @@ interface Inputs {
 
 interface Page {
   Items: PlainItem[]
-  /** absent: this is the last page */
+  /** an absent `LastEvaluatedKey` marks the last page */
   LastEvaluatedKey?: PlainItem
 }
 
-/** The outputs of each operation, as far as the storage needs them. */
+/** The outputs of each DynamoDB operation, as far as the storage needs them. */
 export interface DynamoDbOutputs {
   BatchGetItem: { Responses: Record<string, PlainItem[]>; UnprocessedKeys: Record<string, PlainItem[]> }
   /** items that were not stored, by table */
@@ -74,8 +74,8 @@ export interface TableSendOptions {
 }
 
 /**
- * Sends a call to the tables, and retries it while it fails with faults that may pass.
- * @throws AwsServiceError when DynamoDB refuses; Error when it does not answer
+ * Sends a call to the tables, and retries it as long as it fails with faults that may pass.
+ * @throws AwsServiceError when DynamoDB refuses the call; Error when DynamoDB does not answer
  */
 export type TableSend = <O extends DynamoDbOperation>(
   operation: O,
@@ -83,7 +83,7 @@ export type TableSend = <O extends DynamoDbOperation>(
   options?: TableSendOptions,
 ) => Promise<DynamoDbOutputs[O]>
 
-/** Creates the function that calls the tables, from one that makes single attempts. */
+/** Creates the function that calls the tables, from a function that makes single attempts. */
 export function createTableSend(engine: SendDynamoDbCall, attempts = MAX_ATTEMPTS): TableSend {
   const insist = createRetryCall({ most: attempts, pauseMs: FIRST_TABLES_PAUSE_MS })
   return (operation, input, { numbers = 'rounded', ms = CALL_TIMEOUT_MS } = {}) => {
@@ -101,7 +101,7 @@ export function createTableSend(engine: SendDynamoDbCall, attempts = MAX_ATTEMPT
 
 type Params = Record<string, unknown>
 
-/** Members that contain an item. */
+/** Members of inputs and outputs that contain an item. */
 const ITEMS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey']
 
 function params(input: object): Params {
@@ -117,7 +117,7 @@ export function mapByTable<T, R>(tables: Record<string, T> = {}, of: (one: T) =>
   return made
 }
 
-/** Converts inputs to requests. */
+/** Converts inputs of calls to requests. */
 const inputs: { readonly [O in DynamoDbOperation]: (input: Inputs[O]) => Params } = {
   BatchGetItem: ({ RequestItems }) => ({
     RequestItems: mapByTable(RequestItems, ({ Keys = [], ...rest }) => ({
@@ -192,13 +192,13 @@ const outputs: {
     Attributes === undefined ? {} : { Attributes: fromWireItem(Attributes, numbers) },
 }
 
-/** The place of the tables, if it differs from the runtime's variables. */
+/** The region and endpoint of the tables, if they differ from the runtime's variables. */
 export interface TablesEndpoint {
   settings: WireSettings
   credentials: SigningKeySource
 }
 
-/** Calls DynamoDB over HTTP. The endpoint is determined at the first call. */
+/** Calls DynamoDB over HTTP. The endpoint of DynamoDB is determined at the first call. */
 export function createTablesOverHttp(at?: TablesEndpoint): SendDynamoDbCall {
   let posts: SendSignedPost | undefined
   return async ({ operation, input, invocation }, ms) => {
@@ -218,8 +218,8 @@ const postsTo = ({ settings, credentials }: TablesEndpoint): SendSignedPost =>
   createSignedPost({ service: 'dynamodb', settings, credentials })
 
 /**
- * Verifies the checksum of an answer.
- * @throws AwsServiceError when the answer was changed on its way
+ * Verifies the checksum of DynamoDB's answer.
+ * @throws AwsServiceError when the answer was changed in transit
  */
 function verifyChecksum({ headers, body }: WireAnswer): void {
   const { 'x-amz-crc32': sum } = headers

@@ -11,13 +11,14 @@ export type WireItem = Readonly<Record<string, WireValue>>
 export type PlainItem = Record<string, unknown>
 
 /**
- * How numbers are read. `rounded`: as doubles, and integers that do not fit as `bigint`. `exact`: all as `bigint`.
+ * The form in which numbers are read. `rounded`: as doubles, and integers that do not fit as `bigint`. `exact`: all
+ * numbers as `bigint`.
  */
 export type NumberReading = 'rounded' | 'exact'
 
 /**
- * Converts an item to DynamoDB's form. Undefined members are left out, and an instance of a class becomes a map of
- * its members.
+ * Converts an item to DynamoDB's form. The conversion omits undefined members, and an instance of a class becomes a
+ * map of its members.
  * @throws Error for a value that cannot be stored unchanged: a set, a function, a number beyond the precision of a
  * double
  */
@@ -66,7 +67,7 @@ const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('base64')
 
 /**
- * Converts an item of an answer.
+ * Converts an item in DynamoDB's answer.
  * @throws AwsServiceError for a malformed item
  */
 export function fromWireItem(item: unknown, numbers: NumberReading): PlainItem {

@@ -1,21 +1,25 @@
 import { callAfterDelay } from '../../later.ts'
 
-/** Running calls. A question that finds fewer is not delayed. */
+/** The running batch calls. A question that finds fewer is not delayed. */
 const AT_ONCE = 2
-/** Milliseconds for which a running call delays others. A call that hangs delays them no longer. */
+/**
+ * Milliseconds for which a running call delays other calls. After this time a hanging call no longer delays other
+ * calls.
+ */
 const BATCH_PAUSE_MS = 200
 /**
- * Milliseconds after which a caller stops to wait for a shared call: as long as one attempt of its own would take.
+ * Milliseconds after which a caller stops waiting for a shared call: as long as one attempt of the caller's own
+ * call would take.
  */
 const LONGEST_BATCH_PAUSE_MS = 3000
 
 /** The event loop and its timers; tests replace them. */
 export interface EventLoopTimers {
-  /** calls `work` at the end of this turn of the event loop */
+  /** `soon` calls `work` at the end of this turn of the event loop */
   soon?: (work: () => void) => void
   /**
-   * calls `work` after some milliseconds.
-   * @returns cancels it
+   * `later` calls `work` after some milliseconds.
+   * @returns a function that cancels the timer
    */
   later?: (ms: number, work: () => void) => () => void
 }
@@ -24,34 +28,34 @@ interface BatchOptions<Q, A> extends EventLoopTimers {
   /** epoch milliseconds */
   now: () => number
   /**
-   * makes one call for some questions.
-   * @returns an answer for each, in their order
+   * `send` makes one call for some questions.
+   * @returns an answer for each question, in their order
    */
   send: (questions: readonly Q[]) => Promise<readonly A[]>
-  /** picks the questions that share a call with the first one, itself included */
+  /** `pick` picks the questions that share a call with the first question, including the first */
   pick: <W extends { ask: Q }>(waiting: readonly W[]) => readonly W[]
 }
 
-/** A question that waits. */
+/** A question that waits for a call. */
 interface Asked<Q, A> {
   ask: Q
-  /** cancels its timer, because it has a call of its own, which may take its time */
+  /** `free` cancels the question's timer, because the question has a call of its own, which may take longer */
   free: () => void
-  /** passes on the result */
+  /** `end` passes on the result */
   end: (answer: A | 'alone') => void
   fail: (error: unknown) => void
 }
 
 /**
- * Asks with a call that is sent after the question, never with one that is already running.
- * @returns `alone`: the shared call failed, or took too long: the caller must make a call of its own
+ * Answers a question by a call that is sent after the question, never by a call that is already running.
+ * @returns `alone`: the shared call failed, or took too long, so the caller must make a call of its own
  * @throws the error of a call that was not shared
  */
 type Ask<Q, A> = (question: Q) => Promise<A | 'alone'>
 
 /**
- * Sends questions that wait at the same time as one call. Questions of one turn of the event loop are collected.
- * While two calls are running, the next ones wait.
+ * Sends questions that wait at the same time as one call. The batch collects the questions of one turn of the event
+ * loop. While two calls are running, further calls wait.
  * @see docs/spec/storage.md#reads-that-wait-together
  */
 export function createCallBatcher<Q, A>({
@@ -75,7 +79,10 @@ export function createCallBatcher<Q, A>({
     })
   }
 
-  /** Reports whether a call delays others. The environment may have been frozen meanwhile, or its clock set back. */
+  /**
+   * Reports whether a running call delays other calls. The environment may have been frozen during the call, or its
+   * clock set back.
+   */
   const keepsWaiting = ({ at }: { at: number }): boolean => {
     const age = now() - at
     return age >= 0 && age < BATCH_PAUSE_MS
@@ -106,7 +113,7 @@ export function createCallBatcher<Q, A>({
       else for (const { end } of batch) end('alone')
     }
     underWay = underWay.filter(one => one !== call)
-    // Questions that follow from these answers join those that already wait.
+    // Questions that follow from these answers join the questions that already wait.
     if (waiting.length > 0) plan()
   }
 

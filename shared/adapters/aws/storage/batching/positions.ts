@@ -5,10 +5,11 @@ import { type AllocatedPosition, allocatePosition, allocatePositions, type Posit
 import type { CreateCallBatcher, EventLoopTimers } from './batch-calls.ts'
 
 /**
- * Allocates the positions of commits that wait at the same time with one update of the head, because the head is one
- * item and DynamoDB takes about a thousand writes a second to one item. If a commit does not learn its position, the
- * position is a hole, and is closed like any other hole.
- * @param batchCalls a parameter, because every function loads its code first, and this file only with the journal
+ * Allocates the positions of commits that wait at the same time with one update of the head, because the head is
+ * one item and DynamoDB takes about a thousand writes a second to one item. If a commit does not learn its
+ * position, the position is a hole, and is closed like any other hole.
+ * @param batchCalls a parameter, because every function loads its own code first, and loads this file only with the
+ * journal
  */
 export function createPositionBatcher(
   engine: StorageEngine,

@@ -18,8 +18,8 @@ export type ReadItems = (
 
 /**
  * Creates reads for an environment that handles several requests at once: reads that wait at the same time are sent
- * as one call. Calls are counted for each caller, as if each had made its own call. All callers get the same frozen
- * items.
+ * as one call. Reads are counted for each caller, as if each had made its own call. All callers of a shared read
+ * get the same frozen items.
  */
 export function createReadBatcher(
   { clock, meter, pause, get, getOnce }: Pick<StorageEngine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
@@ -61,7 +61,7 @@ export function createReadBatcher(
 }
 
 /**
- * Keys by their names, at most `MOST_SHARED`; `large`: the only kind among theirs whose items may have hundreds of
+ * Keys by their names, at most `MOST_SHARED`; `large`: the only kind among them whose items may have hundreds of
  * kilobytes.
  */
 interface Wanted {
@@ -69,14 +69,14 @@ interface Wanted {
   large: string | undefined
 }
 
-/** The result of one call; `left`: names of keys that DynamoDB left unprocessed. */
+/** The result of one batch read; `left`: names of keys that DynamoDB left unprocessed. */
 interface Brought {
   found: ReadonlyMap<string, PlainItem>
   left: ReadonlySet<string>
 }
 
 /**
- * Returns as many of the waiting reads as fit into one call with the first, in their order. A key that several
+ * Returns as many of the waiting reads as fit into one call with the first read, in their order. A key that several
  * callers want is read once.
  */
 function pickBatch<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
