@@ -11,7 +11,7 @@ import type {
   RequestPhases,
 } from './call.ts'
 import { ApiError } from './errors.ts'
-import { type ParameterFields, text } from './fields.ts'
+import { type ParameterFields, textField } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
 import { listFields } from './listing.ts'
 
@@ -306,7 +306,7 @@ const operationTokenFields = (row: Pick<Endpoint, 'access'>): ParameterFields =>
   if (!takesOperationToken(row)) return {}
   const required = row.access.by === 'operation-token'
   const about = 'DR operation token: one that was generated here, or a batch token'
-  return { dr_operation_token: text(about, required ? { secret: true, required } : { secret: true }) }
+  return { dr_operation_token: textField(about, required ? { secret: true, required } : { secret: true }) }
 }
 
 /** Reports whether requests without a token in the header are served. */

@@ -67,8 +67,8 @@ const INTEGER = /^[+-]?(\d+|0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/
 function readInt(raw: unknown): number {
   if (raw === null || raw === '') return 0
   if (typeof raw === 'boolean') return raw ? 1 : 0
-  const textField = typeof raw === 'string' && INTEGER.test(raw) ? raw : undefined
-  const value = typeof raw === 'number' ? raw : textField === undefined ? Number.NaN : signed(textField)
+  const text = typeof raw === 'string' && INTEGER.test(raw) ? raw : undefined
+  const value = typeof raw === 'number' ? raw : text === undefined ? Number.NaN : signed(text)
   return Number.isSafeInteger(value) ? value : bad('an integer')
 }
 
@@ -115,7 +115,7 @@ const readMapOf =
 const listSchema: JsonSchema = { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] }
 
 /** Strings. Numbers and booleans become text, null the empty string. */
-export const text = kind({ type: 'string' }, readText)
+export const textField = kind({ type: 'string' }, readText)
 /** Strings in ASCII lower case. */
 export const lowerTextField = kind({ type: 'string' }, raw => lowerAscii(readText(raw)))
 /** Booleans: `true`, `"1"`, `0` and similar. The empty string and null are false. */

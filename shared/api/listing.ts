@@ -3,11 +3,11 @@ import { type ItemPartitions, itemPartitions, type KindDeletedWith } from '../st
 import { defined } from '../values/defined.ts'
 import { answer, type Call, type CallOutcome, keyListAnswer, type MountCall } from './call.ts'
 import { invalidRequestError } from './errors.ts'
-import { intField, type SuppliedParameters, text } from './fields.ts'
+import { intField, type SuppliedParameters, textField } from './fields.ts'
 
 /** Paging parameters of a listing. Without them a listing is complete. @see docs/spec/transport.md#listings */
 export const listFields = {
-  after: text('Names that come after this one'),
+  after: textField('Names that come after this one'),
   limit: intField('At most so many names; 0 and less: no limit'),
 }
 

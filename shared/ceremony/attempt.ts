@@ -1,6 +1,6 @@
 import { answer, answerAfterChanges, type Call, type CallOutcome, dataAnswer } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { type SuppliedParameters, text } from '../api/fields.ts'
+import { type SuppliedParameters, textField } from '../api/fields.ts'
 import { decodePgpPublicKey, encryptForPgpKey, pgpFingerprintOf } from '../cluster/pgp.ts'
 import { checkRecoveryShares } from '../cluster/recovery.ts'
 import { parseShare } from '../cluster/shares.ts'
@@ -36,19 +36,19 @@ import {
 } from './slot.ts'
 
 export const startAttemptFields = {
-  otp: text(
+  otp: textField(
     `One-time password of ${TOKEN_TEXT_LENGTH} bytes that masks the token; default: a generated one`,
     {
       secret: true,
     },
   ),
   // the key is public but long, so audit entries contain its HMAC, and the fingerprint of an accepted key
-  pgp_key: text('OpenPGP public key that encrypts the token instead', { secret: true }),
+  pgp_key: textField('OpenPGP public key that encrypts the token instead', { secret: true }),
 }
 
 export const submitShareFields = {
-  key: text('One recovery share, hex or base64', { secret: true, required: true }),
-  nonce: text('The nonce of the attempt', { secret: true }),
+  key: textField('One recovery share, hex or base64', { secret: true, required: true }),
+  nonce: textField('The nonce of the attempt', { secret: true }),
 }
 
 /** A ceremony: its purpose, and the token that enough recovery shares create. */

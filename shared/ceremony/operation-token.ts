@@ -1,5 +1,5 @@
 import { answer, answerAfterChanges, type Call, type CallOutcome, dataAnswer } from '../api/call.ts'
-import { text } from '../api/fields.ts'
+import { textField } from '../api/fields.ts'
 import { generateServiceTokenText } from '../model/token.ts'
 import { createCeremonyHandlers, submitShareFields } from './attempt.ts'
 import { unmaskToken } from './encode.ts'
@@ -9,7 +9,7 @@ import { notifyAttemptWatcher } from './watch.ts'
 
 export const operationTokenShareFields = {
   ...submitShareFields,
-  nonce: text('The nonce of the attempt', { secret: true, required: true }),
+  nonce: textField('The nonce of the attempt', { secret: true, required: true }),
 }
 
 /** The handlers of sys/replication/dr/secondary/generate-operation-token, which create a token for operating this DR secondary. */
@@ -29,8 +29,8 @@ export function deleteOperationToken({ operator }: Call): CallOutcome {
 }
 
 export const decodeTokenFields = {
-  encoded_token: text('Masked token, as the last share was answered', { secret: true, required: true }),
-  otp: text('One-time password of the attempt', { secret: true, required: true }),
+  encoded_token: textField('Masked token, as the last share was answered', { secret: true, required: true }),
+  otp: textField('One-time password of the attempt', { secret: true, required: true }),
 }
 
 /** Handles POST sys/decode-token. The result depends on the parameters only. */

@@ -5,7 +5,7 @@ import {
   intField,
   listField,
   type SuppliedParameters,
-  text,
+  textField,
   unsupportedField,
 } from '../api/fields.ts'
 import { decodePgpPublicKey, encryptForEachPgpKey, pgpFingerprintOf } from '../cluster/pgp.ts'
@@ -52,8 +52,8 @@ export const startRekeyFields = {
 }
 
 export const rekeyShareFields = {
-  key: text('One recovery share, hex or base64', { secret: true, required: true }),
-  nonce: text('The nonce of the attempt', { secret: true, required: true }),
+  key: textField('One recovery share, hex or base64', { secret: true, required: true }),
+  nonce: textField('The nonce of the attempt', { secret: true, required: true }),
 }
 
 const NAMES = { shares: 'secret_shares', threshold: 'secret_threshold' }

@@ -1,6 +1,6 @@
 import { type AlwaysServedCall, answer, type CallOutcome } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
-import { intField, listField, type SuppliedParameters, text } from '../api/fields.ts'
+import { intField, listField, type SuppliedParameters, textField } from '../api/fields.ts'
 import { type ClusterRecord, setRecordKeyring } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import { generateServiceTokenText } from '../model/token.ts'
@@ -19,7 +19,7 @@ export const initFields = {
   recovery_shares: intField('Number of recovery key shares; default 5'),
   recovery_threshold: intField('Shares needed together; default 3'),
   recovery_pgp_keys: listField('OpenPGP public keys that encrypt the shares, one for each share'),
-  root_token_pgp_key: text('OpenPGP public key that encrypts the root token'),
+  root_token_pgp_key: textField('OpenPGP public key that encrypts the root token'),
   stored_shares: intField('Accepted and ignored'),
   secret_shares: intField('Not used: KMS keeps the keys'),
   secret_threshold: intField('Not used: KMS keeps the keys'),

@@ -6,7 +6,7 @@ import {
   type EndpointGroup,
   type EndpointName,
 } from '../api/endpoint.ts'
-import { type ParameterFields, text } from '../api/fields.ts'
+import { type ParameterFields, textField } from '../api/fields.ts'
 import type { JsonSchema } from '../values/shape.ts'
 import { type EndpointMatch, findEndpointsOfPath } from './match.ts'
 
@@ -50,7 +50,7 @@ const found = (
     method: 'GET',
     path: `${place}?help`,
     summary: 'What a path is for',
-    fields: { help: text('Any value: returns help on the path instead of calling it') },
+    fields: { help: textField('Any value: returns help on the path instead of calling it') },
     access: { by: 'token' },
     answers: 'plain',
     handle: () => answer({ kind: 'plain', status: 200, body: { ...help } }),

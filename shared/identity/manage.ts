@@ -8,7 +8,7 @@ import {
   noContentAnswer,
 } from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
-import { boolField, listField, text, textMapField } from '../api/fields.ts'
+import { boolField, listField, textField, textMapField } from '../api/fields.ts'
 import { type listFields, readPageParameters } from '../api/listing.ts'
 import { subjectKeyOf, subjectOf } from '../api/subject.ts'
 import type { Alias } from '../model/alias.ts'
@@ -25,18 +25,18 @@ import { type Item, itemPartitions, key } from '../storage/kinds.ts'
 import { formatTime } from '../values/time.ts'
 
 export const entityFields = {
-  name: text('Name of the entity'),
+  name: textField('Name of the entity'),
   disabled: boolField('Reject logins and tokens of the entity'),
   policies: listField('Additional policies of all tokens of the entity', { counts: normalisePolicySet }),
   metadata: textMapField('Texts by name'),
 }
 
 export const entityLookupFields = {
-  name: text('Name of the entity; searches all entities'),
-  id: text('ID of the entity'),
-  alias_id: text('ID of its alias'),
-  alias_name: text('Name of its alias, together with alias_mount_accessor'),
-  alias_mount_accessor: text('Accessor of the mount of the alias'),
+  name: textField('Name of the entity; searches all entities'),
+  id: textField('ID of the entity'),
+  alias_id: textField('ID of its alias'),
+  alias_name: textField('Name of its alias, together with alias_mount_accessor'),
+  alias_mount_accessor: textField('Accessor of the mount of the alias'),
 }
 
 type Kind = 'entity' | 'alias-id'

@@ -18,7 +18,7 @@ import {
   type ParsedParameters,
   readParameterFields,
   type SuppliedParameters,
-  text,
+  textField,
   unsupportedField,
 } from '../api/fields.ts'
 import { subjectOf } from '../api/subject.ts'
@@ -46,7 +46,7 @@ function lease(doc: string): ParameterField<number> {
 
 /** Settings that are stored as sent. */
 const kept = {
-  listing_visibility: text('`unauth` shows the mount to everyone; `hidden` or empty does not'),
+  listing_visibility: textField('`unauth` shows the mount to everyone; `hidden` or empty does not'),
   audit_non_hmac_request_keys: listField('Request parameters that the audit log shows in plain text'),
   audit_non_hmac_response_keys: listField('Response fields that the audit log shows in plain text'),
   passthrough_request_headers: listField('Stored and returned, without effect: the method reads no headers'),
@@ -60,8 +60,10 @@ const plugin = 'Not supported: there are no plugins'
 export const tuneMountFields = {
   default_lease_ttl: lease('Default lifetime of tokens; 0 or `system`: 768h; empty: no change'),
   max_lease_ttl: lease('Maximum lifetime of tokens; 0 or `system`: 768h; empty: no change'),
-  token_type: text(`One of ${mountTokenTypes.join(', ')}`, { counts: type => type || 'default-service' }),
-  description: text('Description for administrators'),
+  token_type: textField(`One of ${mountTokenTypes.join(', ')}`, {
+    counts: type => type || 'default-service',
+  }),
+  description: textField('Description for administrators'),
   ...kept,
   options: unsupportedField('Not supported: the method has no options'),
   force_no_cache: unsupportedField('Not supported: nothing is cached'),
@@ -76,8 +78,8 @@ export const tuneMountFields = {
 }
 
 export const enableMountFields = {
-  type: text(`One of ${authMethodTypes.join(', ')}`, { required: true }),
-  description: text('Description for administrators'),
+  type: textField(`One of ${authMethodTypes.join(', ')}`, { required: true }),
+  description: textField('Description for administrators'),
   config: anyField('Tuning settings of the mount'),
   local: boolField('Accepted and ignored: all mounts replicate'),
   seal_wrap: boolField('Accepted and ignored: secrets are always encrypted'),

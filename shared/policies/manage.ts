@@ -8,7 +8,7 @@ import {
   keyListAnswer,
 } from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
-import { text } from '../api/fields.ts'
+import { textField } from '../api/fields.ts'
 import { type listFields, readPageParameters, selectPage } from '../api/listing.ts'
 import { deleteSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
 import { replaceItem } from '../storage/changes.ts'
@@ -19,8 +19,8 @@ import { DEFAULT_POLICY_NAME, isPolicyName, POLICY_NAMES_TEXT, ROOT_POLICY_NAME 
 import { PolicySyntaxError, parsePolicy } from './parse.ts'
 
 export const policyFields = {
-  policy: text('The policy in HCL or JSON, also as base64', { counts: plainText }),
-  rules: text('Deprecated: policy', { replacedBy: 'policy', counts: plainText }),
+  policy: textField('The policy in HCL or JSON, also as base64', { counts: plainText }),
+  rules: textField('Deprecated: policy', { replacedBy: 'policy', counts: plainText }),
 }
 
 const nameOf = (call: Call): string => subjectKeyOf(call, 'policy').sk

@@ -1,7 +1,7 @@
 import { answer, type Call, type CallOutcome, dataAnswer } from '../api/call.ts'
-import { text } from '../api/fields.ts'
+import { textField } from '../api/fields.ts'
 
-export const auditHashFields = { input: text('The value to look for', { secret: true, required: true }) }
+export const auditHashFields = { input: textField('The value to look for', { secret: true, required: true }) }
 
 /** Handles GET sys/audit: returns no devices, because the deployment's audit log cannot be enabled or disabled here. */
 export const listAuditDevices = (): CallOutcome => answer(dataAnswer({}))

@@ -1,6 +1,6 @@
 import { answer, type Call, type CallOutcome, callerOf, dataAnswer } from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
-import { listField, text } from '../api/fields.ts'
+import { listField, textField } from '../api/fields.ts'
 import type { Acl } from '../model/acl.ts'
 import type { Token } from '../model/token.ts'
 import { capabilitiesOnPath } from '../policies/access.ts'
@@ -14,7 +14,7 @@ const LONGEST_PATH = 1024
 
 export const capabilityFields = {
   paths: listField(`Paths to return capabilities for, up to ${MOST_PATHS} of ${LONGEST_PATH} bytes`),
-  path: text('Deprecated: paths', { replacedBy: 'paths' }),
+  path: textField('Deprecated: paths', { replacedBy: 'paths' }),
 }
 export const tokenCapabilityFields = { ...requiredToken, ...capabilityFields }
 export const accessorCapabilityFields = { ...accessorField, ...capabilityFields }

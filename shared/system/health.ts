@@ -1,7 +1,7 @@
 import { type AlwaysServedCall, type Answer, answer, type CallOutcome, type EarlyCall } from '../api/call.ts'
 import { type JournalAndTreeView, prefetchJournalView, readJournalView } from '../api/early-look.ts'
 import { invalidRequestError } from '../api/errors.ts'
-import { boolField, text } from '../api/fields.ts'
+import { boolField, textField } from '../api/fields.ts'
 import {
   type ClusterMode,
   type ClusterRecord,
@@ -17,16 +17,16 @@ import { describeLicenceForHealth } from './license-status.ts'
 
 /** Request parameters that override the HTTP status of a situation. @see docs/spec/cluster.md#health */
 export const healthFields = {
-  uninitcode: text('Status when not initialised; default 501'),
-  sealedcode: text(
+  uninitcode: textField('Status when not initialised; default 501'),
+  sealedcode: textField(
     'Status of an active cluster whose keyring KMS does not unwrap, if that is checked; default 503',
   ),
-  removedcode: text('Accepted for compatibility'),
-  drsecondarycode: text('Status of a DR secondary; default 472'),
-  haunhealthycode: text('Accepted for compatibility: there are no standby nodes'),
-  performancestandbycode: text('Accepted for compatibility: there are no standby nodes'),
-  standbycode: text('Accepted for compatibility: there are no standby nodes'),
-  activecode: text('Status of an active cluster; default 200'),
+  removedcode: textField('Accepted for compatibility'),
+  drsecondarycode: textField('Status of a DR secondary; default 472'),
+  haunhealthycode: textField('Accepted for compatibility: there are no standby nodes'),
+  performancestandbycode: textField('Accepted for compatibility: there are no standby nodes'),
+  standbycode: textField('Accepted for compatibility: there are no standby nodes'),
+  activecode: textField('Status of an active cluster; default 200'),
   standbyok: boolField('Accepted for compatibility'),
   perfstandbyok: boolField('Accepted for compatibility'),
 }

@@ -6,7 +6,7 @@ import {
   intField,
   listField,
   type SuppliedParameters,
-  text,
+  textField,
   textMapField,
 } from '../api/fields.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
@@ -43,7 +43,7 @@ import type { TokenParameters } from './terms.ts'
 import { computeTokenLifetime } from './ttl.ts'
 
 export const createTokenFields = {
-  id: text('Text of the token, instead of a random one; needs sudo', { secret: true }),
+  id: textField('Text of the token, instead of a random one; needs sudo', { secret: true }),
   policies: listField('Policies; default: those of the parent', { counts: normalisePolicySet }),
   meta: textMapField('Metadata, texts by name'),
   no_parent: boolField('Make an orphan; needs sudo'),
@@ -52,10 +52,10 @@ export const createTokenFields = {
   ttl: durationField('Lifetime', { formerly: 'lease' }),
   explicit_max_ttl: durationField('Hard limit of the lifetime'),
   period: durationField('Period of a periodic token; needs sudo'),
-  display_name: text('Name in logs; default `token`'),
+  display_name: textField('Name in logs; default `token`'),
   num_uses: intField('Number of requests the token may make; 0: unlimited'),
-  type: text('`service` (default) or `batch`'),
-  entity_alias: text('Not supported: an entity comes from a login'),
+  type: textField('`service` (default) or `batch`'),
+  entity_alias: textField('Not supported: an entity comes from a login'),
 }
 
 export type CreateTokenParameters = SuppliedParameters<typeof createTokenFields>

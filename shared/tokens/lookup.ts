@@ -1,6 +1,6 @@
 import { answer, type Call, type CallOutcome, callerOf, dataAnswer } from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
-import { text } from '../api/fields.ts'
+import { textField } from '../api/fields.ts'
 import {
   accessorOfTokenText,
   BATCH_TOKEN_PREFIX,
@@ -18,11 +18,11 @@ import { decryptBatchTokenText, readBatchToken } from './batch.ts'
 import { areTokenAncestorsAlive, isTokenAlive, readLiveToken } from './descendants.ts'
 import { showTokenTerms } from './parameters.ts'
 
-export const tokenField = { token: text('The token', { secret: true }) }
-export const requiredToken = { token: text('The token', { secret: true, required: true }) }
+export const tokenField = { token: textField('The token', { secret: true }) }
+export const requiredToken = { token: textField('The token', { secret: true, required: true }) }
 export const accessorField = {
   // secret, because clients send tokens here by mistake
-  accessor: text('Accessor of the token', { required: true, secret: true }),
+  accessor: textField('Accessor of the token', { required: true, secret: true }),
 }
 
 /** The result of a lookup. */

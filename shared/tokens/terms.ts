@@ -1,5 +1,12 @@
 import { invalidRequestError } from '../api/errors.ts'
-import { boolField, durationField, intField, listField, type ParameterField, text } from '../api/fields.ts'
+import {
+  boolField,
+  durationField,
+  intField,
+  listField,
+  type ParameterField,
+  textField,
+} from '../api/fields.ts'
 import { isPolicyName, normalisePolicySet, POLICY_NAMES_TEXT, sanitisePolicies } from '../policies/names.ts'
 import { isCidr } from '../values/cidr.ts'
 import type { WidenedLiteral } from '../values/widened.ts'
@@ -131,7 +138,7 @@ const terms = {
   type: {
     name: 'token_type',
     of: BOTH,
-    kind: text,
+    kind: textField,
     doc: '`service`, `batch` or `default` (the mount’s type)',
     neutral: 'default' as TokenType,
     counts: (type: string) => type || 'default',

@@ -7,7 +7,7 @@ import {
   noContentAnswer,
 } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
-import { boolField, listField, text } from '../api/fields.ts'
+import { boolField, listField, textField } from '../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import type { TokenRole } from '../model/token-role.ts'
@@ -44,9 +44,9 @@ export const tokenRoleFields = {
   allowed_entity_aliases: listField('Not supported: an entity comes from a login'),
   orphan: boolField('Tokens have no parent'),
   renewable: boolField('Tokens can be renewed; default true'),
-  path_suffix: text('Appended to the path of tokens'),
+  path_suffix: textField('Appended to the path of tokens'),
   ...createTokenTermFields('token-role'),
-  token_type: text(
+  token_type: textField(
     '`service`, `batch`, or `default-service` and `default-batch`, which apply if the request sets no type',
   ),
 }

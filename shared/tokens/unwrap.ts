@@ -1,6 +1,6 @@
 import { answer, answerAfterChanges, type Call, type CallOutcome, callerOf, dataAnswer } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
-import { text } from '../api/fields.ts'
+import { textField } from '../api/fields.ts'
 import { accessorOfHash, generateServiceTokenText, tokenHashOf } from '../model/token.ts'
 import { removeItemIfUnchanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
@@ -9,7 +9,7 @@ import { formatTime } from '../values/time.ts'
 import { MAX_WRAPPING_SECONDS, wrapResponse } from './wrapping.ts'
 
 export const wrappingTokenField = {
-  token: text('The wrapping token; default: the caller’s', { secret: true }),
+  token: textField('The wrapping token; default: the caller’s', { secret: true }),
 }
 
 const gone = () => invalidRequestError('wrapping token is not valid or does not exist')

@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import { answer, answerAfterChanges, type Call, type CallOutcome, dataAnswer } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
-import { lowerTextField, text } from '../../api/fields.ts'
+import { lowerTextField, textField } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { isRegistrableKey } from '../../identity-proof/signature-algorithms.ts'
 import { replaceItem } from '../../storage/changes.ts'
 import { readBase64, removeWhitespace } from '../../values/base64.ts'
 
 export const certificateFields = {
-  cloud_public_cert: text('Certificate as base64 of its PEM text, or the PEM text itself', {
+  cloud_public_cert: textField('Certificate as base64 of its PEM text, or the PEM text itself', {
     formerly: 'aws_public_cert',
     required: true,
     counts: given => parsePemCertificate(given) ?? given,

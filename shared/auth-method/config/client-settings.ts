@@ -1,5 +1,5 @@
 import { invalidRequestError } from '../../api/errors.ts'
-import { boolField, intField, listField, type ParameterField, text } from '../../api/fields.ts'
+import { boolField, intField, listField, type ParameterField, textField } from '../../api/fields.ts'
 import { canonicalHeaderName } from '../../values/names.ts'
 import type { WidenedLiteral } from '../../values/widened.ts'
 
@@ -50,13 +50,13 @@ const settings = {
   },
   accessKey: {
     name: 'access_key',
-    kind: text,
+    kind: textField,
     doc: 'Access key ID for calls to AWS; empty: the environment’s credentials',
     neutral: '',
   },
   endpoint: {
     name: 'endpoint',
-    kind: text,
+    kind: textField,
     doc: 'URL instead of the EC2 endpoint of the instance’s region',
     neutral: '',
     store: endpoint('endpoint'),
@@ -64,7 +64,7 @@ const settings = {
   },
   iamEndpoint: {
     name: 'iam_endpoint',
-    kind: text,
+    kind: textField,
     doc: 'URL instead of the IAM endpoint',
     neutral: '',
     store: endpoint('iam_endpoint'),
@@ -72,7 +72,7 @@ const settings = {
   },
   stsEndpoint: {
     name: 'sts_endpoint',
-    kind: text,
+    kind: textField,
     doc: 'URL instead of the STS endpoint; sts_region should be set with it',
     neutral: '',
     store: endpoint('sts_endpoint'),
@@ -80,7 +80,7 @@ const settings = {
   },
   stsRegion: {
     name: 'sts_region',
-    kind: text,
+    kind: textField,
     doc: 'Region of sts_endpoint',
     neutral: '',
     forCalls: true,
@@ -93,7 +93,7 @@ const settings = {
   },
   serverId: {
     name: 'iam_server_id_header_value',
-    kind: text,
+    kind: textField,
     doc: 'Value that iam logins must carry in a signed X-Service-Cloud-IAM-Server-ID header',
     neutral: '',
   },

@@ -7,7 +7,7 @@ import {
   noContentAnswer,
 } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
-import { boolField, text, unsupportedField } from '../../api/fields.ts'
+import { boolField, textField, unsupportedField } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { AwsClientConfig } from '../../model/config.ts'
 import { replaceItem } from '../../storage/changes.ts'
@@ -24,7 +24,7 @@ const rotation = 'Not supported: keys are rotated by config/rotate-root'
 
 export const clientConfigFields = {
   ...clientSettingFields,
-  secret_key: text('Secret access key', { secret: true }),
+  secret_key: textField('Secret access key', { secret: true }),
   role_arn: unsupportedField(federation),
   identity_token_audience: unsupportedField(federation),
   identity_token_key: unsupportedField(federation),

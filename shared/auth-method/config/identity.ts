@@ -1,6 +1,6 @@
 import { answer, answerAfterChanges, type Call, type CallOutcome, dataAnswer } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
-import { listField, text } from '../../api/fields.ts'
+import { listField, textField } from '../../api/fields.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { IdentityConfig, MetadataSelection } from '../../model/config.ts'
 import { replaceItem } from '../../storage/changes.ts'
@@ -32,12 +32,12 @@ const metadataNames = (names: readonly string[]): string[] =>
   toSortedSet(names.map(name => name.trim().toLowerCase()))
 
 export const identityConfigFields = {
-  iam_alias: text(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
+  iam_alias: textField(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
   iam_metadata: listField(
     'Metadata of iam logins; `default` restores the default set, an empty list selects nothing',
     { counts: metadataNames },
   ),
-  ec2_alias: text(`Name of the alias of an ec2 login: ${aliasKinds.ec2.join(', ')}`),
+  ec2_alias: textField(`Name of the alias of an ec2 login: ${aliasKinds.ec2.join(', ')}`),
   ec2_metadata: listField(
     'Metadata of ec2 logins; `default` restores the default set, an empty list selects nothing',
     { counts: metadataNames },

@@ -7,7 +7,7 @@ import {
   noContentAnswer,
 } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
-import { text } from '../../api/fields.ts'
+import { textField } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { StsRoleConfig } from '../../model/config.ts'
 import { replaceItem } from '../../storage/changes.ts'
@@ -15,8 +15,8 @@ import { matchesRolePattern, parseIamEntity } from '../../values/arn.ts'
 import { unsupportedRegionFault } from '../../values/region.ts'
 
 export const stsRoleFields = {
-  sts_role: text('ARN of the role to assume for this account'),
-  external_id: text('External ID that the role requires'),
+  sts_role: textField('ARN of the role to assume for this account'),
+  external_id: textField('External ID that the role requires'),
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   type ResponseAuth,
 } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
-import { durationField, text } from '../../api/fields.ts'
+import { durationField, textField } from '../../api/fields.ts'
 import { defaultTtlOfMount, type Mount, maxTtlOfMount } from '../../model/mount.ts'
 import {
   accessorOfToken,
@@ -31,7 +31,7 @@ import { checkIamRenewal } from './iam.ts'
 const increment = { increment: durationField('Requested lifetime from now') }
 
 export const renewFields = { ...requiredToken, ...increment }
-export const renewSelfFields = { ...increment, token: text('Accepted and ignored', { secret: true }) }
+export const renewSelfFields = { ...increment, token: textField('Accepted and ignored', { secret: true }) }
 export const renewAccessorFields = { ...accessorField, ...increment }
 
 type RenewalCall = Call<typeof renewFields & typeof renewAccessorFields>

@@ -1,4 +1,4 @@
-import { boolField, listField, lowerTextField, type ParameterField, text } from '../../api/fields.ts'
+import { boolField, listField, lowerTextField, type ParameterField, textField } from '../../api/fields.ts'
 import { createTokenTermFields } from '../../tokens/parameters.ts'
 import { type BindingName, bindingNames, instanceBindings } from './bindings.ts'
 
@@ -13,14 +13,14 @@ export const roleFields = {
   bound_iam_principal_arn: listField(
     'ARNs of IAM users and roles that may log in, with a trailing wildcard if wanted',
   ),
-  inferred_entity_type: text('`ec2_instance` to look up the instance behind an iam login'),
-  inferred_aws_region: text('Region in which instances are looked up'),
+  inferred_entity_type: textField('`ec2_instance` to look up the instance behind an iam login'),
+  inferred_aws_region: textField('Region in which instances are looked up'),
   resolve_aws_unique_ids: boolField(
     'Bind principals by unique ID rather than by name; cannot be switched off later',
   ),
-  role_tag: text('Key of the instance tag that carries a role tag'),
+  role_tag: textField('Key of the instance tag that carries a role tag'),
   allow_instance_migration: boolField('Accept another nonce when the instance was stopped and started'),
   disallow_reauthentication: boolField('One login per instance until its access-list entry is deleted'),
-  lease: text('Accepted and ignored'),
+  lease: textField('Accepted and ignored'),
   ...createTokenTermFields('role'),
 }

@@ -1,5 +1,5 @@
 import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
-import { text } from '../../api/fields.ts'
+import { textField } from '../../api/fields.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
 import type { TransactionElement } from '../../journal/journal.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
@@ -21,7 +21,7 @@ import { parseMemberAddress } from './addresses.ts'
 import { requireClusterRecord } from './record.ts'
 
 export const enablePrimaryFields = {
-  primary_cluster_addr: text(
+  primary_cluster_addr: textField(
     'Address of this cluster for secondaries; default: the configured one, or that of this request',
   ),
 }

@@ -1,6 +1,6 @@
 import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
-import { boolField, text } from '../../api/fields.ts'
+import { boolField, textField } from '../../api/fields.ts'
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
@@ -13,7 +13,7 @@ import { parseMemberAddress } from './addresses.ts'
 import { requireClusterRecord } from './record.ts'
 
 export const promoteFields = {
-  primary_cluster_addr: text(
+  primary_cluster_addr: textField(
     'Address of this cluster for secondaries; default: the configured one, or that of this request',
   ),
   force: boolField('Promote despite obstacles, even if the primary may still be serving'),

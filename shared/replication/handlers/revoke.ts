@@ -1,5 +1,5 @@
 import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
-import { boolField, text } from '../../api/fields.ts'
+import { boolField, textField } from '../../api/fields.ts'
 import { auditRevocation, makeRevocationChanges } from '../../link/admin/secondaries.ts'
 import { CONFLICT_RESULT, ok, type Result } from '../../values/result.ts'
 import { retryOnConflict } from '../../values/retrying.ts'
@@ -10,7 +10,7 @@ import { findRevocationTarget, type RevocationTarget, readKnownClusters } from '
 import { rotateKeyring } from './rotate.ts'
 
 export const revokeSecondaryFields = {
-  id: text('Name of an admission or of a cluster, or UUID of a cluster', { required: true }),
+  id: textField('Name of an admission or of a cluster, or UUID of a cluster', { required: true }),
   retire: boolField(
     'Also rotate the keyring, and end all batch tokens and prepared DR operation tokens made so far',
   ),

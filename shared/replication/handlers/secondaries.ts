@@ -7,7 +7,7 @@ import {
   type EarlyCall,
 } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
-import { boolField, durationField, text } from '../../api/fields.ts'
+import { boolField, durationField, textField } from '../../api/fields.ts'
 import {
   activationTokenItemKeys,
   isSecondaryNameTaken,
@@ -34,9 +34,9 @@ import { checkRoleTransition } from '../operation/transitions.ts'
 import { resolveOwnLinkAddress } from './addresses.ts'
 
 export const secondaryTokenFields = {
-  id: text('Unique name of the secondary', { required: true }),
+  id: textField('Unique name of the secondary', { required: true }),
   ttl: durationField('Lifetime of the token; default 30 minutes, at most a day'),
-  secondary_public_key: text(
+  secondary_public_key: textField(
     'Public key that the secondary has generated; then only the secondary can decrypt the token',
   ),
   replace: boolField(

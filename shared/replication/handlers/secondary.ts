@@ -1,5 +1,5 @@
 import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
-import { text, unsupportedField } from '../../api/fields.ts'
+import { textField, unsupportedField } from '../../api/fields.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
 import { openActivationToken, readActivationClaims } from '../../link/activation-token.ts'
 import { decryptPendingLinkKey } from '../../link/admin/keys.ts'
@@ -28,13 +28,13 @@ import { loadAuthorities } from './certificates.ts'
 import { requireClusterRecord } from './record.ts'
 
 export const becomeSecondaryFields = {
-  token: text('Activation token from the primary', { secret: true, required: true }),
-  primary_api_addr: text('Address of the primary, instead of the one in the token'),
-  ca_cert: text(
+  token: textField('Activation token from the primary', { secret: true, required: true }),
+  primary_api_addr: textField('Address of the primary, instead of the one in the token'),
+  ca_cert: textField(
     'PEM certificates of the authorities that may sign the primary’s; default: public authorities',
   ),
-  ca_file: text('The same, as the name of a file in the folder of the setting caBundles'),
-  ca_path: text('The same, as the name of a folder of such files; ".": all files'),
+  ca_file: textField('The same, as the name of a file in the folder of the setting caBundles'),
+  ca_path: textField('The same, as the name of a folder of such files; ".": all files'),
   client_cert_pem: unsupportedField('Certificate of the caller'),
   client_key_pem: unsupportedField('Key of the caller'),
 }

@@ -8,7 +8,7 @@ import type { setMember } from './member.ts'
 export async function versionOf(format: number): Promise<typeof setMember> {
   const source = '../../../shared/link/source.ts'
   vi.resetModules()
-  vi.doMock(source, async original => ({ ...(await original<object>()), FORMAT: format }))
+  vi.doMock(source, async original => ({ ...(await original<object>()), LINK_FORMAT: format }))
   const loaded = (await import('./member.ts')) as { setMember: typeof setMember }
   vi.doUnmock(source)
   vi.resetModules()

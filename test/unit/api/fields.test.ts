@@ -12,7 +12,7 @@ import {
   type ParameterField,
   parseBoolean,
   readParameterFields,
-  text,
+  textField,
   textMapField,
 } from '../../../shared/api/fields.ts'
 
@@ -41,7 +41,7 @@ describe('reading field values', () => {
     [null, ''],
     [object, REFUSED],
     [['a'], REFUSED],
-  ])('a text from %j is %s', (raw, value) => expect(read(text('', {}), raw)).toBe(value))
+  ])('a text from %j is %s', (raw, value) => expect(read(textField('', {}), raw)).toBe(value))
 
   test.each<[raw: unknown, value: unknown]>([
     ['ÀBc', 'Àbc'],
@@ -204,7 +204,7 @@ describe('reading field values', () => {
 
   test('any value is read or rejected, and never quoted', () => {
     const kinds = {
-      text,
+      text: textField,
       lowerText: lowerTextField,
       bool: boolField,
       int: intField,
@@ -228,9 +228,9 @@ describe('reading field values', () => {
 
 describe('reading the fields of a request', () => {
   const fields = {
-    role: text(''),
+    role: textField(''),
     token_ttl: durationField(''),
-    cert: text('', { formerly: 'old_cert', required: true }),
+    cert: textField('', { formerly: 'old_cert', required: true }),
   }
 
   test('the result contains the sent fields and the unknown names', () => {
@@ -267,7 +267,9 @@ describe('reading the fields of a request', () => {
   })
 
   test('properties of the prototype count as not sent', () => {
-    expect(readParameterFields({ constructor: text(''), toString: text('') }, {}).parameters).toEqual({})
+    expect(
+      readParameterFields({ constructor: textField(''), toString: textField('') }, {}).parameters,
+    ).toEqual({})
     const raw = JSON.parse('{"__proto__": {"cert": "x"}, "cert": "y"}')
     expect(readParameterFields(fields, raw)).toMatchObject({
       parameters: { cert: 'y' },

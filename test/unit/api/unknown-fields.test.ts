@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { text } from '../../../shared/api/fields.ts'
+import { textField } from '../../../shared/api/fields.ts'
 import { nearestName, unknownFieldsWarning } from '../../../shared/api/unknown-fields.ts'
 import { endpointGroups } from '../../../shared/endpoints/all.ts'
 
@@ -37,7 +37,7 @@ describe('the most similar field name', () => {
 })
 
 describe('the warning for unknown fields', () => {
-  const fields = { description: text(''), max_lease_ttl: text('') }
+  const fields = { description: textField(''), max_lease_ttl: textField('') }
 
   test('the warning names each field with the most similar known one', () => {
     expect(unknownFieldsWarning(['descripton', 'other'], fields)).toBe(

@@ -7,7 +7,7 @@ import {
   type EndpointGroup,
 } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
-import { intField, text } from '../../../shared/api/fields.ts'
+import { intField, textField } from '../../../shared/api/fields.ts'
 import { describeAnswer } from '../../../shared/endpoints/answers/describe.ts'
 import { buildOpenApi } from '../../../shared/endpoints/openapi.ts'
 import { flagShape, mapShape, objectShape, textShape } from '../../../shared/values/shape.ts'
@@ -23,8 +23,8 @@ const group: EndpointGroup = {
       formerly: '/auth/:mount/object/:name',
       summary: 'Write a thing',
       fields: {
-        label: text('Its label', { required: true }),
-        key: text('Its key', { secret: true, formerly: 'old_key' }),
+        label: textField('Its label', { required: true }),
+        key: textField('Its key', { secret: true, formerly: 'old_key' }),
       },
       access: allowByPolicy('by-existence'),
       answers: 'nothing',

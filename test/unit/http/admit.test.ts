@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answer, noContentAnswer } from '../../../shared/api/call.ts'
 import { type AccessRule, allowAnyone, allowByPolicy, declareEndpoint } from '../../../shared/api/endpoint.ts'
-import { listField, text } from '../../../shared/api/fields.ts'
+import { listField, textField } from '../../../shared/api/fields.ts'
 import type { ValidToken } from '../../../shared/http/authenticate.ts'
 import { authoriseRequest } from '../../../shared/http/authorise.ts'
 import { findMount } from '../../../shared/http/base.ts'
@@ -63,7 +63,7 @@ async function admitted({
     fields: {
       token_policies: listField(''),
       policies: listField('', { replacedBy: 'token_policies' }),
-      cert: text('', { formerly: 'old_cert' }),
+      cert: textField('', { formerly: 'old_cert' }),
     },
     access,
     answers: 'nothing',

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/api/call.ts'
 import { allowAnyone, declareEndpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { listField, text } from '../../../shared/api/fields.ts'
+import { listField, textField } from '../../../shared/api/fields.ts'
 import { type AuditedCaller, createAuditTrail, type RequestResult } from '../../../shared/http/audit.ts'
 import type { RequestIntake } from '../../../shared/http/intake.ts'
 import { noAccessAcl } from '../../../shared/policies/access.ts'
@@ -22,10 +22,10 @@ const row = (parts: object = {}) =>
     path: '/auth/:mount/x',
     summary: 'x',
     fields: {
-      role: text('A role'),
+      role: textField('A role'),
       names: listField('Names'),
-      proof: text('A proof', { secret: true, formerly: 'old_proof' }),
-      label: text('A label', { formerly: 'old_label' }),
+      proof: textField('A proof', { secret: true, formerly: 'old_proof' }),
+      label: textField('A label', { formerly: 'old_label' }),
     },
     access: allowAnyone,
     answers: 'nothing',

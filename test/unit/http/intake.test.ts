@@ -7,7 +7,7 @@ import {
   type EndpointGroup,
 } from '../../../shared/api/endpoint.ts'
 import { type ApiError, invalidRequestError } from '../../../shared/api/errors.ts'
-import { durationField, text } from '../../../shared/api/fields.ts'
+import { durationField, textField } from '../../../shared/api/fields.ts'
 import { requireDrReplication, requireUnexpiredLicence } from '../../../shared/api/licence.ts'
 import { readRequestIntake } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
@@ -26,7 +26,7 @@ const group: EndpointGroup = {
       method: 'POST',
       path: '/auth/:mount/thing/:role',
       summary: 'x',
-      fields: { ttl: durationField('Its life'), role: text('Its role') },
+      fields: { ttl: durationField('Its life'), role: textField('Its role') },
       access: allowByPolicy('update'),
       answers: 'nothing',
       handle,
@@ -81,7 +81,7 @@ const group: EndpointGroup = {
       method: 'POST',
       path: '/sys/prove',
       summary: 'x',
-      fields: { proof: text('A proof') },
+      fields: { proof: textField('A proof') },
       access: allowAnyone,
       answers: 'auth',
       prepare: async ({ parameters }) => {

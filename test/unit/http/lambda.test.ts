@@ -4,7 +4,7 @@ import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
 import { answer, type Call, type CallOutcome, dataAnswer } from '../../../shared/api/call.ts'
 import { allowAnyone, declareEndpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { text } from '../../../shared/api/fields.ts'
+import { textField } from '../../../shared/api/fields.ts'
 import type { FrontEvent } from '../../../shared/http/events.ts'
 import { createGroupHandler } from '../../../shared/http/lambda.ts'
 import type { FrontProxy, Log } from '../../../shared/ports.ts'
@@ -56,7 +56,7 @@ function handlerOf(
     method: 'POST',
     path: '/auth/:mount/thing',
     summary: 'x',
-    fields: { proof: text('', { secret: true }) },
+    fields: { proof: textField('', { secret: true }) },
     access: allowAnyone,
     answers: 'data',
     handle,

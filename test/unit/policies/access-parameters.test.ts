@@ -8,7 +8,7 @@ import {
   listField,
   lowerTextField,
   type ParameterFields,
-  text,
+  textField,
   textMapField,
 } from '../../../shared/api/fields.ts'
 import { type AccessRequest, permitsRequest } from '../../../shared/policies/access.ts'
@@ -143,7 +143,7 @@ describe('constraints compare values in their stored form', () => {
     policies: listField('', { replacedBy: 'token_policies', counts: normalisePolicySet }),
     token_ttl: durationField(''),
     ttl: durationField('', { replacedBy: 'token_ttl', formerly: 'lease' }),
-    cert: text('', { formerly: 'old_cert' }),
+    cert: textField('', { formerly: 'old_cert' }),
     kind: lowerTextField(''),
     uses: intField(''),
     flag: boolField(''),
