@@ -23,13 +23,13 @@ import type { IamProof } from './login-iam/login.ts'
 
 type ExplainCall = MountCall<typeof loginFields>
 
-/** The verdicts so far. A step that fails as a whole ends the report. */
+/** The verdicts of the checks so far. A step that fails as a whole ends the report. */
 interface Report {
   checks: CheckVerdict[]
   token?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The login to explain, and the verdicts found while it was read. */
+/** The login to explain, and the verdicts found while the login was read. */
 interface ExplainedLogin {
   /** call whose `role` is the role in the path */
   call: ExplainCall
@@ -38,9 +38,9 @@ interface ExplainedLogin {
 }
 
 /**
- * The phases of POST role/:role/explain, which Vault does not have. The body is that of a login. The response lists every check
- * with its value and verdict. Explain makes the same AWS calls as the login and goes on after a failed check. It reads once,
- * writes nothing and creates no token.
+ * The phases of POST role/:role/explain, which Vault does not have. The body of an explain request is that of a
+ * login. The response of explain lists every check with its value and verdict. Explain makes the same AWS calls as
+ * the login and goes on after a failed check. Explain reads once, writes nothing and creates no token.
  */
 export const explainLoginPhases: RequestPhases<ExplainCall, undefined, ExplainedLogin, void> = {
   gather: async call => {

@@ -32,7 +32,7 @@ const givenTag = (call: MountCall): string => {
   return tag
 }
 
-/** Finds the deny-list entry of a tag, whichever of its spellings it is stored under. */
+/** Finds the deny-list entry of a tag, in whichever spelling the entry is stored. */
 async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
   const { accessor } = call.mount
   const found = await call.ports.store.read(

@@ -140,8 +140,8 @@ function proofOf({ prepared }: Pick<Call, 'prepared'>): LoginProof {
 }
 
 /**
- * Rejects a login at a mount that does not exist, with the same error as a mount without roles and certificates. Calls no AWS
- * service, because the error for an invalid proof is the same.
+ * Rejects a login at a mount that does not exist, with the same error as a mount without roles and certificates.
+ * The rejection calls no AWS service, because the error for an invalid proof is the same.
  */
 export function refuseLoginWithoutMount(call: Call<typeof loginFields>): never {
   const { parameters, ports, now } = call

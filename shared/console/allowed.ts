@@ -65,5 +65,5 @@ function findObstacle({
   return ''
 }
 
-/** Reports whether the name was typed exactly. */
+/** Reports whether the cluster's name was typed exactly. */
 export const isNameConfirmed = (name: string, typed: string): boolean => name !== '' && typed === name

@@ -2,7 +2,7 @@ import type { ConditionSeverity } from '../set/condition.ts'
 import { formatTimeSpan } from '../values/words.ts'
 import type { ShownReadiness } from './allowed.ts'
 
-/** Something with an expiry, and its description. */
+/** An object with an expiry, and its description. */
 export interface ExpiryDescription {
   what: string
   tone: ConditionSeverity
@@ -55,7 +55,7 @@ export function listTokenExpiries({ fields, at }: ShownReadiness, now: number): 
 /**
  * Reads the end of a certificate's validity.
  * @param pem one certificate
- * @returns epoch milliseconds; undefined if it cannot be read
+ * @returns epoch milliseconds; undefined if the certificate cannot be read
  */
 export function readCertificateNotAfter(pem: string): number | undefined {
   try {

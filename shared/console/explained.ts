@@ -9,7 +9,7 @@ export interface LoginExplanation {
   sentence: string
 }
 
-/** Formats a value for an administrator: a text as it is, anything else as JSON. */
+/** Formats a value for an administrator: a text stays as it is, any other value becomes JSON. */
 export const formatCheckValue = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 

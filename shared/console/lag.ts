@@ -1,11 +1,11 @@
 import { hasAnswered, type ObservedCluster } from '../set/status.ts'
 import { formatCount, formatLag } from '../values/words.ts'
 
-/** How far the secondary's stored data lags behind, in milliseconds. Absent: unknown. */
+/** How far the secondary's stored data lags behind, in milliseconds. An absent lag is unknown. */
 export interface ReplicationLags {
   /** age of the newest entry stored on the secondary */
   stored?: number
-  /** age limit of what a promotion now could lose; 0: nothing, according to both answers */
+  /** `lost`: age limit of the commits that a promotion now could lose; 0: none, according to both answers */
   lost?: number
   /**
    * commits of the primary that the secondary has not stored; absent: unknown, because the primary does not answer
@@ -23,7 +23,7 @@ export function computeReplicationLags(both: readonly ObservedCluster[], now: nu
   if (!secondary?.answer) return {}
   const { status, at } = secondary.answer
   const age = status.primary?.canaryAge_ms
-  // an answer ages: entries stored since then are unknown
+  // an answer ages: the entries that the secondary has stored since are unknown
   const stored = age === undefined ? undefined : age + Math.max(0, now - at)
   const primary = both
     .filter(hasAnswered)

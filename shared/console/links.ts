@@ -1,4 +1,7 @@
-/** Returns the URL of a cluster's console page. Undefined: its reported address is not an HTTP URL. */
+/**
+ * Returns the URL of a cluster's console page. Returns undefined if the cluster's reported address is not an HTTP
+ * URL.
+ */
 export function consolePageUrl(apiAddress: string): string | undefined {
   if (!URL.canParse(apiAddress)) return undefined
   const url = new URL(apiAddress)
@@ -6,9 +9,9 @@ export function consolePageUrl(apiAddress: string): string | undefined {
 }
 
 /**
- * Returns the page to link for a cluster. Undefined for any cluster other than the configured peer, because other
- * members choose the address that they report, and an operator who follows such a link might sign in there.
- * @param peer origin of the configured peer; empty: none
+ * Returns the page to link for a cluster. Returns undefined for any cluster other than the configured peer, because
+ * other members choose the address that they report, and an operator who follows such a link might sign in there.
+ * @param peer origin of the configured peer; empty: no peer
  */
 export const linkedPageUrl = (apiAddress: string, peer: string): string | undefined => {
   const page = consolePageUrl(apiAddress)

@@ -1,6 +1,6 @@
 import type { ClusterStatus, RunningOperation } from '../set/status.ts'
 
-/** The steps of each operation in order, with what each does. */
+/** The steps of each operation in order, each with a description. */
 export const operationSteps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   activation: {
     handshake: 'registers with the primary',
@@ -54,11 +54,11 @@ export function listSteps({ name, step }: Pick<RunningOperation, 'name' | 'step'
   }))
 }
 
-/** Work that takes a while, with its progress. */
+/** Long work of a cluster, with its progress. */
 export interface ProgressBar {
   what: string
   text: string
-  /** between 0 and 1; absent: unknown */
+  /** `part`: between 0 and 1; absent: unknown */
   part?: number
 }
 

@@ -2,7 +2,7 @@ import { lossReportShape } from '../set/loss.ts'
 import { readShape } from '../values/read-shape.ts'
 import { formatCount } from '../values/words.ts'
 
-/** What to do about lost changes, by kind. Other kinds need no action. */
+/** The remedy for lost changes, by kind. Lost changes of other kinds need no action. */
 const ADVICE: Readonly<Record<string, string>> = {
   token: 'repeat revocations on the primary; lost logins need no action',
   role: 'write it again on the primary',
@@ -31,7 +31,7 @@ export function readLossReport(data: unknown) {
     lost: lost.flatMap(({ changes, time }) =>
       changes.map(({ what, kind, deleted }) => ({ what, kind, time, isDeleted: deleted === true })),
     ),
-    /** value of `after` for the next page; empty: this is the last */
+    /** `next`: value of `after` for the next page; empty: this is the last page */
     next,
     diverging: diverging.map(({ what }) => what),
     odd,

@@ -20,7 +20,7 @@ import { prepareCeremonySlot } from '../ceremony/slot.ts'
 const SECONDARY = '/sys/replication/dr/secondary'
 const GENERATE = `${SECONDARY}/generate-operation-token`
 
-/** Needs no token, because the recovery shares authorise. A strict deployment requires one if the row says so. */
+/** Needs no token, because the recovery shares authorise. A strict deployment requires a token if the row says so. */
 const ceremony = {
   access: allowAnyone,
   licence: requireDrReplication,

@@ -150,7 +150,7 @@ const refusals = (row: Endpoint): Json => ({
   '5XX': answered('Failed'),
 })
 
-/** Returns the response schema of an operation; undefined if a common one fits. */
+/** Returns the response schema of an operation; undefined if a common schema applies. */
 function ownBody(
   { answers: kind, mirrored }: Endpoint,
   { shape, wrapped, body }: AnswerDescription,
@@ -167,7 +167,7 @@ function ownBody(
   return wrapped ? { anyOf: [refTo('WrappedAnswer'), answer] } : answer
 }
 
-/** Adds the data that is repeated outside `data` for older clients. Unknown names stay allowed. */
+/** Adds the data that is repeated outside `data` for older clients. The schema still allows unknown names. */
 function mirroredBody(shape: JsonSchema): JsonSchema {
   const whole = objectShape({ data: shape })
   if (shape['additionalProperties'])
@@ -192,7 +192,7 @@ const descriptions: Readonly<Record<Endpoint['answers'], string>> = {
 /** Returns a type name: `readRole` becomes `ReadRoleAnswer`. */
 const typeName = (id: string): string => `${id.slice(0, 1).toUpperCase()}${id.slice(1)}Answer`
 
-/** Returns the responses of an operation by status. Adds named schemas to `schemas`. */
+/** Returns the responses of an operation by status. The function adds named schemas to `schemas`. */
 export function buildOpenApiResponses(
   row: Endpoint,
   told: AnswerDescription,

@@ -33,7 +33,7 @@ const rekeying = {
 
 /** Maximum bytes of a body with OpenPGP keys for the maximum number of shares. */
 const LARGEST_BODY = 262_144
-/** Maximum bytes of such a body for callers without a token. */
+/** Maximum bytes of a rekey body for callers without a token. */
 const LARGEST_ANONYMOUS_BODY = 65_536
 
 type Act = 'look' | 'start' | 'cancel' | 'give'

@@ -59,7 +59,7 @@ import { updatePrimary, updatePrimaryFields } from '../replication/handlers/upda
 import { prepareDrStatus } from '../replication/status/look.ts'
 import { showLicenseFeatures, showLicenseStatus } from '../system/license-status.ts'
 
-/** Monitors read it often, on clusters of every role and with any namespace. */
+/** Monitors read the replication status often, on clusters of every role and with any namespace. */
 const status = {
   access: allowAnyone,
   serves: 'always',
@@ -68,7 +68,7 @@ const status = {
   mirrored: true,
 } as const
 
-/** Works without a licence, because it reports why there is none. */
+/** The licence endpoint works without a licence, because it reports why there is no licence. */
 const secondaryLicence = {
   path: '/sys/replication/dr/secondary/license/status',
   access: allowOperationToken,

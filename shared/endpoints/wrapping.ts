@@ -7,7 +7,7 @@ import {
   wrapRequestBody,
 } from '../tokens/unwrap.ts'
 
-/** Anonymous, because the wrapping token itself authorises. */
+/** The endpoint is anonymous, because the wrapping token itself authorises. */
 const byToken = { fields: wrappingTokenField, access: allowAnyone } as const
 
 export const wrappingGroup: EndpointGroup = {

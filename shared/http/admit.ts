@@ -37,7 +37,7 @@ export async function admitCaller(
   }
   if (intake.bodyFault) throw intake.bodyFault
   if (match.endpoint.access.by === 'operation-token' || mayOperate(match.endpoint, intake, base)) {
-    // loaded on demand: few functions need it, and it would slow down logins
+    // loaded on demand: few functions need this code, and it would slow down logins
     const { admitOperationToken } = await import('./operation-token.ts')
     return admitOperationToken(match.endpoint, intake, base, ports, identified)
   }
@@ -81,7 +81,8 @@ async function admitKnown(
 }
 
 /**
- * Authenticates the caller. The first attempt counts one of the token's limited uses, whatever the request's result is.
+ * Authenticates the caller. The first attempt of a request counts one of the token's limited uses, whatever the
+ * request's result is.
  * @param before result of the previous attempt
  * @throws ApiError `permission_denied`, `invalid_token`
  */

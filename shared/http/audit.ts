@@ -12,12 +12,12 @@ import { formatTime } from '../values/time.ts'
 import { fitAuditEntry } from './fit-entry.ts'
 import type { RequestIntake } from './intake.ts'
 
-/** The caller in an audit entry, as far as it is known. */
+/** The caller in an audit entry, as far as the caller is known. */
 export interface AuditedCaller {
   caller?: Caller | undefined
   operator?: OperationTokenKind | undefined
   mount?: Mount | undefined
-  /** the mount whose tuning selects the values to show: the same one, or the token store */
+  /** `tuned`: the mount whose tuning selects the values to show: the same mount, or the token store */
   tuned?: Mount | undefined
 }
 
@@ -33,8 +33,8 @@ export interface AuditTrail {
 }
 
 /**
- * Starts the audit trail of a request. Secrets appear only as HMACs. The reasons of a refusal, which clients do not get, are
- * included. The size of an entry is bounded.
+ * Starts the audit trail of a request. Secrets appear only as HMACs. The audit entry includes the reasons of a
+ * refusal, which clients do not get. The size of an entry is bounded.
  * @see docs/spec/audit.md#entry
  */
 export function createAuditTrail(intake: RequestIntake, { audit, clock, cipher: held }: Ports): AuditTrail {
@@ -68,7 +68,10 @@ export function createAuditTrail(intake: RequestIntake, { audit, clock, cipher: 
 /** Replaces HMACs in an entry while the keyring cannot be unwrapped. */
 const NO_HMAC = 'not shown: the keyring does not open'
 
-/** Computes HMACs while the keyring can be unwrapped. After one KMS failure it does not wait for KMS again. */
+/**
+ * Computes HMACs while the keyring can be unwrapped. After one KMS failure the audit trail does not wait for KMS
+ * again.
+ */
 function hmacsWhereItOpens(cipher: Pick<FieldCipher, 'hmac'>): Hmacs {
   let failed = false
   return {
@@ -84,16 +87,16 @@ function hmacsWhereItOpens(cipher: Pick<FieldCipher, 'hmac'>): Hmacs {
 
 type Hmacs = Pick<FieldCipher, 'hmac'>
 
-/** The content of the first entry that the second one repeats. */
+/** The content of the first entry that the second entry repeats. */
 interface Begun {
   common: Readonly<Record<string, unknown>>
-  /** the path with secrets replaced */
+  /** `path` with secrets replaced */
   path: string
   /** response fields that an administrator wants in plain text */
   shown: readonly string[]
 }
 
-/** Returns the path with a possible secret in it replaced by its HMAC. */
+/** Returns the path with any secret in it replaced by the secret's HMAC. */
 async function shownPath({ facts: { path }, match }: RequestIntake, cipher: Hmacs): Promise<string> {
   const secret = secretIn(path, match)
   return secret !== '' && path.endsWith(secret)
@@ -110,13 +113,16 @@ function secretIn(path: string, found: RequestIntake['match']): string {
   return help ? (/(?<=^|\/)(?:hv)?[sbr]\..*$/.exec(path)?.[0] ?? '') : ''
 }
 
-/** The words that may follow `auth/token/`. Any other text there, and whatever follows these words, may be a token. */
+/**
+ * The words that may follow `auth/token/`. Any other text after `auth/token/`, and any text after these words, may
+ * be a token.
+ */
 const TOKEN_WORDS = /^(?:accessors|create|lookup|renew|revoke|roles|tidy)(?:-[a-z]+)*$/
 const LIKE_A_TOKEN = /^(?:hv)?[sbr]\./
 
 /**
- * Returns the part of an unknown path that is safe to show. The rest may be a token, because clients of older versions or other
- * services may append one.
+ * Returns the part of an unknown path that is safe to show. The rest of an unknown path may be a token, because
+ * clients of older versions or other services may append one.
  */
 function shownOfMissed(path: string): string {
   const parts = path.split('/')

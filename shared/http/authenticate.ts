@@ -21,7 +21,7 @@ import { type Secret, secretsEqual } from '../values/secret.ts'
 
 /** A token as sent by the client. */
 export interface PresentedToken {
-  /** key under which a service token would be stored; absent for a batch token */
+  /** `key` under which a service token would be stored; absent for a batch token */
   key?: Key<'token'>
   /** the term that encrypted a batch token; absent for other texts */
   term?: Key<'term'>
@@ -36,7 +36,7 @@ export interface DecryptedBatchToken {
   batch?: SealedToken
 }
 
-/** Parses the token of a request, without looking it up. */
+/** Parses the token of a request, without looking it up in a table. */
 export async function readPresentedToken(
   text: Secret | undefined,
   cipher: FieldCipher,
@@ -55,7 +55,10 @@ export async function readPresentedToken(
   })
 }
 
-/** Returns the item of the term that encrypted a batch token. Reads it unless the first read included it. */
+/**
+ * Returns the item of the term that encrypted a batch token. The function reads this item unless the first read
+ * included it.
+ */
 export async function readSealingTerm(
   { batch }: Pick<DecryptedBatchToken, 'batch'>,
   read: Item<'term'> | undefined,
@@ -69,11 +72,11 @@ export async function readSealingTerm(
 /** A valid token whose mount exists. */
 export interface ValidToken {
   text: Secret
-  /** the token as authenticated; its uses still include this request */
+  /** `token` as authenticated; its uses still include this request */
   token: Readonly<Token>
-  /** the stored token; after a counted use only its revision is outdated */
+  /** `item`: the stored token; after a counted use only its revision is outdated */
   item?: Item<'token'>
-  /** true if this request took the last use and deleted the token */
+  /** `spent`: true if this request took the last use and deleted the token */
   spent?: true
 }
 

@@ -47,7 +47,8 @@ export async function authoriseRequest(
 }
 
 /**
- * Loads the caller's rights from the policies of its token and its entity. A token whose entity or ancestor is gone has none.
+ * Loads the caller's rights from the policies of its token and its entity. A token whose entity or ancestor is gone
+ * has no rights.
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 export async function loadCaller(

@@ -35,9 +35,9 @@ export function findMount(
 }
 
 /**
- * Reads in one batch: the cluster record, the revision of the mounts, the caller's token, the keyring in a new environment, and the
- * keys of this attempt. The mount table is read only if the environment does not have this revision. A request that is rejected
- * anyway reads one small item.
+ * Reads in one batch: the cluster record, the revision of the mounts, the caller's token, the keyring in a new
+ * environment, and the keys of this attempt. The dispatcher reads the mount table only if the environment does not
+ * have this revision. A request that is rejected anyway reads one small item.
  */
 export async function readFirst(
   intake: RequestIntake,
@@ -106,8 +106,8 @@ async function recordOnly(ports: Ports): Promise<Found> {
 }
 
 /**
- * Reads what rejects an anonymous request at a missing mount: the remembered mount table, if its revision is current. The remembered
- * cluster record only shows that this cluster serves requests.
+ * Reads what rejects an anonymous request at a missing mount: the remembered mount table, if its revision is
+ * current. The remembered cluster record only shows that this cluster serves requests.
  */
 async function atNoMount({ match }: RequestIntake, ports: Ports): Promise<Found | undefined> {
   const known = ports.memory.mounts
@@ -138,13 +138,17 @@ function noted(
   return { cluster }
 }
 
-/** Returns the mount table of the revision that was read. One commit writes the table and the revision, so both have its revision. */
+/**
+ * Returns the mount table of the revision that was read. One commit writes the mount table and its revision item,
+ * so both have the same revision.
+ */
 async function mountsIn(found: FetchedItems, { memory, store }: Ports): Promise<MountTable> {
   const rev = found.get(key('mounts-revision'))?.rev
   const known = memory.mounts
   if (known && known.rev === rev) return known.table
   const [table] = found.has(key('mounts')) ? [found.get(key('mounts'))] : await store.read([key('mounts')])
-  // the table may have changed between the reads; then it is valid now but must not be remembered under this revision
+  // the table may have changed between the reads; in this case the table is valid now but must not be remembered
+  // under this revision
   if (table && table.rev === rev) memory.mounts = { rev, table: table.data }
   return table?.data ?? noMounts
 }

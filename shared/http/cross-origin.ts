@@ -5,12 +5,12 @@ import { stripApiVersion } from './read-request.ts'
 /** The Lambda handler of a group. */
 export type GroupHandler = (event: FrontEvent, context: Context) => Promise<FrontAnswer>
 
-/** The paths below `/v1` that the console page of another cluster may read. Both are public. */
+/** The paths below `/v1` that the console page of another cluster may read. Both paths are public. */
 const READABLE = ['sys/health', 'sys/replication/dr/status']
 
 /**
- * Allows the console page of another cluster to read two responses. The page sends no headers of its own, so browsers send no
- * preflight request.
+ * Allows the console page of another cluster to read two responses. The console page sends no headers of its own,
+ * so browsers send no preflight request.
  * @param origin origin of that page; empty: changes nothing
  */
 export const allowReadsFromOrigin = (origin: string, handler: GroupHandler): GroupHandler =>

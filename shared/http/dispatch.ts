@@ -49,7 +49,7 @@ export interface ServedRequest {
   operation: string
   accessor: string
   error?: ApiError
-  /** set for a login */
+  /** `login` is set for a login */
   login?: LoginAttempt
 }
 
@@ -105,8 +105,8 @@ function asApiError(error: unknown): ApiError {
 interface State {
   accessor: string
   /**
-   * Set before initialisation, when no key for the HMACs of audit entries exists. Only the request that initialises the cluster
-   * writes entries, at its end.
+   * Set before initialisation, when no key for the HMACs of audit entries exists. On such a cluster only the
+   * request that initialises the cluster writes audit entries, at its end.
    */
   uninitialised?: true
   alive?: ValidToken
@@ -219,7 +219,7 @@ type Ready = AlwaysServedCall & { endpoint: Endpoint }
 
 interface Attempt {
   first: boolean
-  /** keys to read besides those of every request */
+  /** `more`: keys to read besides the keys of every request */
   more: readonly Key[]
 }
 

@@ -36,15 +36,16 @@ export interface FrontAnswer {
 
 const LONGEST_ID = 256
 
-/** Determines the front end from the shape of its event. */
+/** Determines the front end from the shape of the event. */
 export function frontOfEvent(event: FrontEvent): keyof typeof fronts {
   if (event.version === '2.0') return 'httpApi'
   return event.requestContext?.elb === undefined ? 'restApi' : 'alb'
 }
 
 /**
- * The three front ends. The path must be decoded exactly once: an HTTP API has already decoded it, the others have not. The client's
- * address comes from the front end. Behind a load balancer it is the last address of X-Forwarded-For, which the balancer appends.
+ * The three front ends with their events. The path must be decoded exactly once: an HTTP API has already decoded
+ * it, the others have not. The client's address comes from the front end. Behind a load balancer the client address
+ * is the last address of X-Forwarded-For, which the balancer appends.
  * @see docs/spec/transport.md#front-ends
  */
 const fronts = {
@@ -71,7 +72,7 @@ const fronts = {
 /**
  * Converts an event to a request.
  * @param deadline epoch milliseconds
- * @param proxy settings of the proxy in front of the front end, if there is one
+ * @param deadline epoch milliseconds
  */
 export function toHttpRequest(event: FrontEvent, deadline: number, proxy?: FrontProxy): HttpRequest {
   const { source: peer, ...seen } = fronts[frontOfEvent(event)](event)
@@ -108,8 +109,8 @@ function callerOf(
 }
 
 /**
- * Returns the request ID of the front end; empty only for a direct invocation. A load balancer has only a trace ID, which clients
- * may omit or empty; then a fixed text is returned.
+ * Returns the request ID of the front end; empty only for a direct invocation. A load balancer has only a trace ID,
+ * which clients may omit or empty; in that case the function returns a fixed text.
  */
 function gatewayIdOf(event: FrontEvent, headers: HttpRequest['headers']): string {
   if (frontOfEvent(event) === 'alb')

@@ -19,8 +19,9 @@ interface Place {
 }
 
 /**
- * Shrinks an entry to the allowed size. Replaces the largest values by their length and HMAC until the entry fits: lists and texts
- * before objects, inner objects before outer ones. The result is deterministic.
+ * Shrinks an audit entry to the allowed size. Replaces the largest values by their length and HMAC until the entry
+ * fits: lists and texts before objects, inner objects before outer ones. Shrinking the same entry always gives the
+ * same result.
  */
 export async function fitAuditEntry(
   entry: Entry,

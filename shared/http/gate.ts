@@ -15,8 +15,9 @@ import type { FirstRead } from './base.ts'
 type Serves = Endpoint['serves']
 
 /**
- * The result of the gate. `open`: `checkClusterRole` may still reject the role, once the caller is authorised. `stepped-down`: open for a
- * secondary that was the primary of its set; `path_disabled` for others.
+ * The result of the gate. `open`: the gate admits the request, and `checkClusterRole` may still reject the role,
+ * once the caller is authorised. `stepped-down`: open for a secondary that was the primary of its set;
+ * `path_disabled` for other clusters.
  */
 type Verdict = 'open' | 'path_disabled' | 'changing' | 'not_initialised' | 'stepped-down'
 
@@ -45,8 +46,8 @@ const gate: Readonly<Record<Serves, Verdicts>> = {
 }
 
 /**
- * Checks whether this cluster serves the endpoint at all, before the caller is authenticated. The result is the same for every
- * caller.
+ * Checks whether this cluster serves the endpoint at all, before the caller is authenticated. The result of the
+ * gate is the same for every caller.
  * @param serves undefined: no endpoint matched
  * @param deployment identifies a restored copy of a primary, which serves nobody
  * @throws ApiError `path_disabled` on a DR secondary, `busy` while the role changes, `not_initialised`

@@ -11,8 +11,8 @@ import type { JsonSchema } from '../values/shape.ts'
 import { type EndpointMatch, findEndpointsOfPath } from './match.ts'
 
 /**
- * Finds the help for `?help=1`: the endpoints of a path, or those below it if it is only a prefix. Returns undefined if there are
- * none.
+ * Finds the help for `?help=1`: the endpoints of a path, or the endpoints below the path if it is only a prefix.
+ * Returns undefined if no endpoints match.
  */
 export async function findEndpointHelp(
   group: EndpointGroup,
@@ -25,13 +25,13 @@ export async function findEndpointHelp(
   if (below.length === 0) return undefined
   const mounted = below.every(({ template }) => template.includes(':mount'))
   const [first, mount, ...others] = place.split('/')
-  // the place is logged, so it may contain only words of the endpoint table
+  // the log contains the place, so it may contain only words of the endpoint table
   return mounted && mount
     ? found(`/${[first, ':mount', ...others].join('/')}`, { mount }, path, overviewOf(below))
     : found(`/${place}`, {}, path, overviewOf(below))
 }
 
-/** Returns the paths to show. Deprecated paths have help but are not listed. */
+/** Returns the paths to show in the help. Deprecated paths have help but are not listed. */
 const currentPaths = ({ path, also }: EndpointName): string[] => [path, ...(also ? [also] : [])]
 
 interface Help {

@@ -38,16 +38,16 @@ export interface RequestIntake {
   parameters: EarlyCall['parameters']
   /** warnings for the response, if it has a body */
   warnings: readonly string[]
-  /** true if the warnings name unknown fields of a write; then the response has a body */
+  /** `unknownFields`: true if the warnings name unknown fields of a write; in that case the response has a body */
   unknownFields: boolean
-  /** error of an unreadable body; thrown after the gate has admitted the request */
+  /** `bodyFault`: error of an unreadable body; thrown after the gate has admitted the request */
   bodyFault?: ApiError
-  /** error of invalid parameters or an invalid proof; thrown after the caller is authorised */
+  /** `fault`: error of invalid parameters or an invalid proof; thrown after the caller is authorised */
   fault?: ApiError
   /** keys to add to the first read */
   keys: readonly Key[]
   prepared: unknown
-  /** replaces the first read */
+  /** `read` replaces the first read */
   read?: PreparedKeys['read']
 }
 
@@ -95,7 +95,7 @@ export async function readRequestIntake(
   return found.kind === 'miss' ? base : readParameters(base, found, request, operation ?? 'read', ports)
 }
 
-/** Finds help if the request asks for it. Loads the help code on demand. */
+/** Finds help if the request asks for it. The function loads the help code on demand. */
 export async function loadEndpointHelp(
   group: EndpointGroup,
   request: HttpRequest,
@@ -130,7 +130,7 @@ function strictly(found: EndpointMatch, { gatewayId }: HttpRequest, { deployment
 const isProbe = (found: EndpointMatch): boolean =>
   found.kind === 'endpoint' && found.endpoint.unaudited === true
 
-/** Returns the error for wrapping an anonymous endpoint. Only logins can be wrapped, because anyone could store data otherwise. */
+/** Returns the error for wrapping an anonymous endpoint. Only logins can be wrapped, because otherwise anyone could store data. */
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
   wrapTtl === undefined || !isOpenToAnonymous({ access }) || answers === 'auth'
     ? undefined
@@ -177,13 +177,13 @@ async function readParameters(
   return { ...read, ...prepared.value, keys: [...base.keys, ...prepared.value.keys] }
 }
 
-/** Returns the warning for unknown fields. Loads the similarity code on demand. */
+/** Returns the warning for unknown fields. The function loads the similarity code on demand. */
 async function warningOf(unknown: readonly string[], { fields }: Endpoint): Promise<string> {
   const { unknownFieldsWarning } = await import('../api/unknown-fields.ts')
   return unknownFieldsWarning(unknown, fields)
 }
 
-/** Runs a parser, and returns its error instead of throwing it. */
+/** Runs a parser, and returns the parser's error instead of throwing it. */
 async function settled<T>(work: () => T | Promise<T>): Promise<Result<T, ApiError>> {
   try {
     return ok(await work())

@@ -29,7 +29,7 @@ export function createGroupHandler(
       const { value: done, calls } = await ports.meter.measure(() => served(request))
       const hasFailed = done.error && errorCodes[done.error.code].status >= 500
       if (hasFailed || ports.memory.faults?.size) {
-        // loaded on the first fault
+        // the module is loaded on the first fault
         const { recordPartFaults } = await import('./note-faults.ts')
         await recordPartFaults({ error: done.error, login: done.login, calls }, ports)
       }
@@ -47,7 +47,7 @@ interface Observed {
   front: FrontAnswer
 }
 
-/** The middleware state of one request. Concurrent requests do not share it. */
+/** The middleware state of one request. Concurrent requests do not share this middleware state. */
 interface Observing {
   internal: Record<string, unknown>
   response: Observed | FrontAnswer | null
@@ -83,8 +83,8 @@ interface Cost {
 }
 
 /**
- * Writes one log line per request: its operation, caller, result and cost. Contains no parameter value except the mount of a login,
- * if that mount exists. The metrics come from the same line.
+ * Writes one log line per request: its operation, caller, result and cost. Contains no parameter value except the
+ * mount of a login, if that mount exists. The metrics come from the request's log line.
  */
 function tell(
   { id, operation, accessor, error, response, login }: ServedRequest,

@@ -54,8 +54,9 @@ const HEADS: Readonly<Record<string, number>> = {
 }
 
 /**
- * Returns the body, or an empty message if it is not a valid protobuf frame. An empty message gets a regular error, while the
- * library reports malformed frames as internal errors. The library itself rejects compressed and oversized bodies.
+ * Returns the body, or an empty message if the body is not a valid protobuf frame. An empty message gets a regular
+ * error, while the library reports malformed frames as internal errors. The library itself rejects compressed and
+ * oversized bodies.
  */
 function callIn(bytes: Buffer, headers: Headers): Buffer {
   const head = HEADS[headers.get('content-type') ?? '']

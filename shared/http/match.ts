@@ -9,7 +9,7 @@ import {
 import { normalisePathParameter, pathParameterRule } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
 
-/** The endpoint and path parameters of a request, or why none matches. */
+/** The endpoint and path parameters of a request, or why no endpoint matches. */
 export type EndpointMatch =
   | { kind: 'endpoint'; endpoint: Endpoint; pathParameters: Readonly<Record<string, string>>; path: string }
   | {

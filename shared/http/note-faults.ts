@@ -8,10 +8,10 @@ import { key } from '../storage/kinds.ts'
 /** Milliseconds between two records of a part that keeps failing, per environment. */
 const FAULT_NOTE_PAUSE_MS = 30_000
 
-/** The end of a request, as evidence of what works. */
+/** The end of a request, as evidence of which parts work. */
 export interface CompletedRequest {
   error: ApiError | undefined
-  /** set for a login */
+  /** `login` is set for a login */
   login: unknown
   /** calls of the request, by service */
   calls: Readonly<Record<string, number>>
@@ -20,9 +20,9 @@ export interface CompletedRequest {
 type NotingPorts = Pick<Ports, 'memory' | 'store' | 'clock' | 'log'>
 
 /**
- * Records failing parts in the table `cluster`, so that status, which another function serves, can show them. While a part fails, an
- * environment writes one small item per part every 30 seconds at most, and one when the part works again. While nothing fails, it
- * reads and writes nothing. Never throws.
+ * Records failing parts in the table `cluster`, so that status, which another function serves, can show them. While
+ * a part fails, an environment writes one small item per part every 30 seconds at most, and one item when the part
+ * works again. While nothing fails, this function reads and writes nothing. The recording of faults never throws.
  */
 export async function recordPartFaults(ended: CompletedRequest, ports: NotingPorts): Promise<void> {
   const noted = ports.memory.faults ?? new Map<FaultyPart, RecentFault>()

@@ -35,7 +35,7 @@ export async function admitOperationToken(
   const { record } = cluster
   if (record.mode !== 'secondary') {
     if (intake.token) await loadCaller(await identified(), undefined, mounts, ports)
-    // a request that a secondary accepted had a token, so one without a token is not its repetition
+    // a request that a secondary accepted had a token, so a request without a token is not its repetition
     const repeats = (intake.raw['dr_operation_token'] ?? '') !== ''
     if (endpoint.serves === 'secondary' || !repeats) throw notASecondaryError(record.mode)
     return undefined
@@ -79,7 +79,7 @@ async function operatorOf(
   return alive
 }
 
-/** Returns a term with the signers of clusters that have taken over from this one. */
+/** Returns a term with the signers of clusters that have taken over from this cluster. */
 async function withSuccessors(
   term: Item<'term'>,
   record: ClusterRecord,

@@ -11,7 +11,8 @@ const ORIGIN_SECRET = 'x-origin-secret'
 const LONGEST_CHAIN = 4096
 
 /**
- * Returns the client address behind the proxy. Uses only the entries that trusted proxies appended; clients can forge the others.
+ * Returns the client address behind the proxy. The function uses only the entries that trusted proxies appended;
+ * clients can forge the other entries.
  * @param peer address of the front end's peer, as the front end reports it
  * @throws ApiError `misdirected` without a valid proxy secret; `invalid_request` if the chain has no address at that position
  * @see docs/spec/transport.md#behind-a-proxy
@@ -36,7 +37,8 @@ export function clientAddress(
 
 /**
  * Checks the peer address that a load balancer appended.
- * @throws ApiError `invalid_request` if it is not an address: the balancer does not append, or the function was invoked directly
+ * @throws ApiError `invalid_request` if the text is not an address: the balancer does not append, or the function
+ * was invoked directly
  */
 export function checkPeerAddress(appended: string): string {
   if (isAddress(appended)) return appended
@@ -47,6 +49,6 @@ export function checkPeerAddress(appended: string): string {
 
 const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')
 
-/** Reports whether the secret is known. Compares every hash, so that the time reveals nothing. */
+/** Reports whether the proxy's secret is known. Compares every hash, so that the time reveals nothing. */
 const isKnown = (given: string, hashes: readonly string[]): boolean =>
   hashes.map(hash => timingSafeEqual(sha256(given), Buffer.from(hash, 'hex'))).some(isEqual => isEqual)

@@ -45,7 +45,10 @@ export function operationOf(request: HttpRequest): Operation | undefined {
 /** Finds the bearer token in the Authorization header, whose values front ends join with commas. */
 const BEARER = /(?:^|,[ \t]*)Bearer ([^,]+)/
 
-/** Maximum bytes of path, query and headers: the 10 KiB of an HTTP API plus what front ends add. Some front ends allow more. */
+/**
+ * Maximum bytes of path, query and headers: the 10 KiB of an HTTP API plus what front ends add. Some front ends
+ * allow larger requests.
+ */
 const LARGEST_HEAD = 12 * 1024
 
 /** @throws ApiError if path, query and headers are too large */
@@ -54,7 +57,7 @@ export function checkRequestHead({ path, query, headers }: HttpRequest): void {
   if (Buffer.byteLength(all) > LARGEST_HEAD) throw new ApiError('head_too_large', 'the head is too large')
 }
 
-/** Returns the caller's token from the first header that has one. @throws ApiError if it is too long */
+/** Returns the caller's token from the first header that has a token. @throws ApiError if the token is too long */
 export function readTokenHeader({ headers }: HttpRequest): Secret | undefined {
   const bearer = BEARER.exec(headers['authorization'] ?? '')?.[1]
   const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
@@ -83,7 +86,7 @@ export function checkNamespace({ headers }: HttpRequest, path: string): void {
 const isMalformed = (namespace: string): boolean =>
   namespace.split('/').some(part => part === '' || part === '.' || part === '..')
 
-/** Returns the requested wrapping TTL in seconds; undefined: no wrapping. @throws ApiError if it is invalid */
+/** Returns the requested wrapping TTL in seconds; undefined: no wrapping. @throws ApiError if the TTL is invalid */
 export function wrapTtlOf({ headers }: HttpRequest): number | undefined {
   const given = headers['x-vault-wrap-ttl'] ?? headers['x-service-wrap-ttl']
   const seconds = given === undefined ? 0 : parseDuration(given)
@@ -155,8 +158,8 @@ function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string
 }
 
 /**
- * Returns why a path is not canonical; undefined if it is. Must run before routing and policy checks, so that the executed path is
- * the authorised one (CVE-2026-3605).
+ * Returns why a path is not canonical; undefined if the path is canonical. This check must run before routing and
+ * policy checks, so that the executed path is the authorised path (CVE-2026-3605).
  *
  * @param path decoded once
  * @see docs/spec/transport.md#paths

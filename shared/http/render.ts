@@ -12,14 +12,14 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** The facts around a response. */
+/** The context of a response. */
 export interface ResponseFrame {
   requestId: string
   /** `cloud`, `token`, `system` … */
   mountType: string
   /** true if the data is repeated outside `data` */
   mirrored: boolean
-  /** further warnings; they alone do not turn a 204 into a 200 */
+  /** `warnings`: further warnings; they alone do not turn a 204 into a 200 */
   warnings: readonly string[]
   /** true if the warnings name unknown fields of a write; these turn a 204 into a 200, so that clients notice them */
   unknownFields: boolean
@@ -85,7 +85,7 @@ export function renderResponse(answer: Answer, frame: ResponseFrame): HttpRespon
 const retryIn = (seconds: number | undefined): Record<string, string> =>
   seconds === undefined ? {} : { 'retry-after': String(seconds) }
 
-/** Renders a response whose content was wrapped; it contains the wrapping token. */
+/** Renders a response whose content was wrapped; the response contains the wrapping token. */
 export const renderWrappedResponse = (info: WrapInfo, frame: ResponseFrame): HttpResponse => ({
   status: 200,
   headers: HEADERS,

@@ -13,9 +13,12 @@ export interface HttpRequest {
   bodyLength: number
   /** client address as reported by the front end; behind a proxy, the address of the proxy's client */
   source: string
-  /** set if the request bypassed the proxy or has no client address; it is rejected before any other check */
+  /**
+   * `fault` is set if the request bypassed the proxy or has no client address; such a request is rejected before
+   * any other check
+   */
   fault?: ApiError
-  /** domain name of the front end, as it reports it; empty if it reports none */
+  /** `domain`: domain name of the front end, as the front end reports it; empty if it reports none */
   domain: string
   /** request ID of the front end; empty for a direct invocation */
   gatewayId: string

@@ -8,10 +8,11 @@ import { isTokenAlive } from './descendants.ts'
 const SEGMENTS = 4
 
 /**
- * Handles LIST auth/token/accessors. Without `after` and `limit` it scans all tokens in segments and sorts their accessors. A page
- * reads only as many items as it needs, and returns them in table order, which is unpredictable. `after` is the last accessor of
- * the previous page. If its token is gone, DynamoDB continues after its position. Other engines may find nothing, so an empty
- * page is then an error, because the client would take the list for complete.
+ * Handles LIST auth/token/accessors. Without `after` and `limit` the handler scans all tokens in segments and sorts
+ * their accessors. A page of accessors reads only as many items as it needs, and returns them in table order, which
+ * is unpredictable. `after` is the last accessor of the previous page. If the token of `after` is gone, DynamoDB
+ * continues after its position. Other engines may find nothing in this case, so an empty page is an error, because
+ * the client would take the list for complete.
  */
 export async function listTokenAccessors(call: Call<typeof listFields>): Promise<CallOutcome> {
   const page = readPageParameters(call.parameters)

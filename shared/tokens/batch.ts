@@ -13,10 +13,10 @@ export const decryptBatchTokenText = (
 type BatchFault = 'batch-token-root' | 'batch-token-unsigned' | 'batch-token-unreadable' | 'term-retired'
 
 /**
- * Verifies and parses a batch token, or returns why no cluster accepts it. The signature is verified before the content is parsed,
- * because a thief of the keyring can encrypt any content but cannot sign it. A retired term stays retired whatever the clock says,
- * because a clock that is set back would make its tokens valid again. Batch tokens with the policy `root` are rejected, because no
- * cluster issues them.
+ * Verifies and parses a batch token, or returns why no cluster accepts the token. The signature is verified before
+ * the content is parsed, because a thief of the keyring can encrypt any content but cannot sign it. A retired term
+ * stays retired whatever the clock says, because a clock that is set back would make its tokens valid again. Batch
+ * tokens with the policy `root` are rejected, because no cluster issues them.
  * @param term the item of the term that encrypted the token
  * @see docs/spec/keys.md#batch-tokens
  */
@@ -38,7 +38,7 @@ function tokenIn(content: string): Token | undefined {
   return isBatchToken(read) ? read : undefined
 }
 
-/** Reports whether a value has what every check of a token reads. */
+/** Reports whether a value has the fields that every check of a token reads. */
 const isBatchToken = (value: unknown): value is Token =>
   isObject(value) &&
   value['type'] === 'batch' &&

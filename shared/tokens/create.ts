@@ -60,7 +60,7 @@ export const createTokenFields = {
 
 export type CreateTokenParameters = SuppliedParameters<typeof createTokenFields>
 
-/** The facts that decide a new token. Durations are in seconds. */
+/** The facts that decide a new token. Durations of a new token are in seconds. */
 export interface CreateTokenFacts {
   parameters: CreateTokenParameters
   parent: Pick<Caller, 'token' | 'accessor'>

@@ -62,7 +62,10 @@ export async function readLiveToken(
     : undefined
 }
 
-/** A parent index entry, and its child; `child` is absent if the child is gone or another token has its ID. */
+/**
+ * A parent index entry, and the child that it names; `child` is absent if the child is gone or another token has
+ * its ID.
+ */
 interface Led {
   pointer: Item<'child'>
   child?: Item<'token'>
@@ -83,8 +86,9 @@ const removalOf = ({ pointer, child }: Led): ChangeGroup => [
 ]
 
 /**
- * Removes the descendants of a revoked token and their index entries. The descendants are already invalid, so this only frees
- * storage. Valid tokens are kept, even if an index entry names them. Stops at the deadline; tidy removes the rest.
+ * Removes the descendants of a revoked token and their index entries. The descendants are already invalid, so the
+ * removal only frees storage. The sweep keeps valid tokens, even if an index entry names them. Stops at the
+ * deadline; tidy removes the rest.
  * @param eldest `dead`: the token is invalid but may still be stored
  */
 export async function revokeDescendants(
@@ -98,7 +102,7 @@ export async function revokeDescendants(
   const waiting = [accessor]
   for (let next = waiting.pop(); next !== undefined && ports.clock.now() < deadline; next = waiting.pop()) {
     const children = await childrenOf(next, ports)
-    // must be read after the children, so that a token recreated before them is noticed
+    // the parent must be read after the children, so that a token recreated before them is noticed
     const [there] = eldest === 'dead' && next === accessor ? [] : await ports.store.read([key('token', next)])
     const dead = children.filter(({ child }) => !child || !isParentOf(child.data, there?.data))
     const outcomes = await commitEachGroup({ ports, cluster, deadline }, dead.map(removalOf))

@@ -21,19 +21,19 @@ import { showTokenTerms } from './parameters.ts'
 export const tokenField = { token: textField('The token', { secret: true }) }
 export const requiredToken = { token: textField('The token', { secret: true, required: true }) }
 export const accessorField = {
-  // secret, because clients send tokens here by mistake
+  // the parameter is secret, because clients send tokens in it by mistake
   accessor: textField('Accessor of the token', { required: true, secret: true }),
 }
 
 /** The result of a lookup. */
 interface Found {
   token: Readonly<Token>
-  /** empty: the response must not show the token */
+  /** `id` is empty if the response must not show the token */
   id: string
   accessor: string
 }
 
-/** Handles POST and GET auth/token/lookup. Without a token parameter it looks up the caller's own token. */
+/** Handles POST and GET auth/token/lookup. Without a token parameter the handler looks up the caller's own token. */
 export async function lookUpToken(call: Call<typeof tokenField>): Promise<CallOutcome> {
   const caller = callerOf(call)
   const asked = call.parameters.token || caller.text.reveal()
@@ -49,7 +49,7 @@ export async function lookUpOwnToken(call: Call): Promise<CallOutcome> {
   return answer(dataAnswer(await shown(call, { token: left, id: own.reveal(), accessor })))
 }
 
-/** Handles POST auth/token/lookup-accessor. The response does not contain the token. */
+/** Handles POST auth/token/lookup-accessor. The response to `lookup-accessor` does not contain the token. */
 export async function lookUpTokenByAccessor(call: Call<typeof accessorField>): Promise<CallOutcome> {
   const item = await findTokenByAccessor(call, call.parameters.accessor ?? '')
   return answer(dataAnswer(await shown(call, { token: item.data, id: '', accessor: item.sk })))

@@ -26,7 +26,7 @@ interface Issued {
   changes: readonly Change[]
 }
 
-/** Issues a service token, stored under the hash of its text. */
+/** Issues a service token, which is stored under the hash of its text. */
 export function issueServiceToken(token: Token, text: Secret, hash = tokenHashOf(text.reveal())): Issued {
   const stored = { ...token, hash }
   const expires = tokenExpirySecond(stored)

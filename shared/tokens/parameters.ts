@@ -34,7 +34,7 @@ export const defaultTokenParameters = {
 } as TokenParameters
 
 /**
- * Merges the parameters of a request into the stored ones and validates the result.
+ * Merges the parameters of a request into the stored parameters and validates the result.
  *
  * @param mountMax maximum TTL of the mount, seconds
  * @throws ApiError `invalid_request`
@@ -52,7 +52,7 @@ export function mergeTokenParameters(
     const current = readAs(row, sent[row.name])
     const old = row.old && readAs(row.old, sent[row.old.name])
     merged[key] = current ?? old ?? stored[key]
-    // a deprecated spelling is stored only while it has the same value as the current one
+    // a deprecated spelling is stored only while it has the same value as the current spelling
     const says = old === undefined ? undefined : (current ?? old)
     const kept = says ?? (current === undefined ? storedLegacy(stored, key) : undefined)
     if (kept !== undefined) legacy[key] = kept
@@ -90,7 +90,10 @@ export const tokenParameterWarnings = (parameters: TokenParameters, mountMax: nu
       ]
     : []
 
-/** Returns the response form of a role's token parameters. Deprecated names appear if they were used; token roles always show some. */
+/**
+ * Returns the response form of a role's token parameters. Deprecated names of parameters appear if they were used;
+ * token roles always show some of them.
+ */
 export function showTokenParameters(
   parameters: TokenParameters,
   taker: TokenTermOwner,

@@ -46,7 +46,10 @@ export async function revokeTokenByAccessor(call: Call<typeof accessorField>): P
 
 const REVOKE_TOKEN_TRIES = 10
 
-/** Handles POST auth/token/revoke-orphan: revokes only the token. Its children become orphans. */
+/**
+ * Handles POST auth/token/revoke-orphan: revokes only the token, not its children. The children of the revoked
+ * token become orphans.
+ */
 export async function revokeTokenAndOrphan(call: Call<typeof requiredToken>): Promise<CallOutcome> {
   const asked = call.parameters.token ?? ''
   if (asked.startsWith(BATCH_TOKEN_PREFIX)) throw noBatch()
@@ -65,7 +68,8 @@ export async function revokeTokenAndOrphan(call: Call<typeof requiredToken>): Pr
   return { ...answerAfterChanges(gone(accessor, item.data)), afterwards: late }
 }
 
-// Deletes only the token at first, which invalidates all descendants at once. The sweep after the commit frees their storage.
+// Deletes only the revoked token at first, which invalidates all its descendants at once. The sweep after the
+// commit frees the descendants' storage.
 async function revoking(call: Call, accessor: string): Promise<CallOutcome> {
   const [item, wrapped] = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
   return {

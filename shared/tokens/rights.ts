@@ -8,7 +8,7 @@ import { areTokenAncestorsAlive, type TokenDependencies } from './descendants.ts
 /** The policy parser, loaded at first use, because logins do not need it. */
 let policies: Promise<typeof import('../policies/load.ts')> | undefined
 
-/** The rights of a token, and the item that was read with them. */
+/** The rights of a token, and the item that was read together with the token's policies. */
 export interface TokenRights {
   rights: Acl
   /** policies of the entity, not stored on the token */
@@ -20,7 +20,8 @@ export interface TokenRights {
 export type TokenRightsFault = 'entity-gone' | 'entity-disabled' | 'parent-gone'
 
 /**
- * Loads the rights of a valid token from its own and its entity's policies. A token whose entity or ancestor is gone has none.
+ * Loads the rights of a valid token from its own and its entity's policies. A token whose entity or ancestor is
+ * gone has no rights.
  * @param along key of one more item to read with the policies
  */
 export async function loadTokenRights(

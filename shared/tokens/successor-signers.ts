@@ -4,8 +4,9 @@ import type { Ports } from '../ports.ts'
 import { itemPartitions } from '../storage/kinds.ts'
 
 /**
- * Lists the signers of a term that verified fences delivered. They count for DR operations of a fenced cluster that follows no
- * primary yet; after that it learns signers from the journal. Signers of revoked clusters never count.
+ * Lists the signers of a term that verified fences delivered. These signers count for DR operations of a fenced
+ * cluster that follows no primary yet; after that it learns signers from the journal. Signers of revoked clusters
+ * never count.
  * @param term ID of the term
  */
 export async function listSuccessorTokenSigners(

@@ -21,23 +21,26 @@ interface Term {
   of: readonly TokenTermOwner[]
   kind(doc: string, options: object): ParameterField<unknown>
   doc: string
-  /** value if nothing was set */
+  /** `neutral`: value if the parameter was not set */
   neutral: unknown
   /** Returns the stored form of a value; default: the value itself. @throws ApiError */
   store?(given: unknown): unknown
   /** Returns the form that policy rules compare; default: the value itself. */
   counts?(given: unknown): unknown
-  /** Returns why a value must not be stored; undefined if it may be. @param mountMax seconds */
+  /** Returns why a value must not be stored; undefined if the value may be stored. @param mountMax seconds */
   fault?(value: unknown, mountMax: number): string | undefined
-  /** the deprecated field name, used if the current one is not sent; `store` as above */
+  /** `old`: the deprecated field name, used if the current name is not sent; `store` as above */
   old?: {
     name: string
     of: readonly TokenTermOwner[]
     store?(given: unknown): unknown
-    /** true: token roles show it even if it was not used */
+    /** `always`: true if token roles show the deprecated name even if it was not used */
     always?: true
   }
-  /** set if a token stores the value at minting; tells how a lookup shows it, without the prefix `token_` */
+  /**
+   * `kept` is set if a token stores the value at minting; tells how a lookup shows the value, without the prefix
+   * `token_`
+   */
   kept?: 'shown' | 'shown where used'
 }
 
@@ -47,8 +50,9 @@ const BOTH = ['role', 'token-role'] as const
 type TokenType = 'default' | 'service' | 'batch'
 
 /**
- * The token parameters, by the name under which roles and tokens store them. To add one, add a row: fields, defaults, merge,
- * validation, responses and OpenAPI text follow from it. The code that mints, checks or renews tokens interprets the value.
+ * The token parameters, by the name under which roles and tokens store them. To add a token parameter, add a row:
+ * fields, defaults, merge, validation, responses and OpenAPI text follow from it. The code that mints, checks or
+ * renews tokens interprets the value.
  */
 const terms = {
   boundCidrs: {
@@ -159,7 +163,7 @@ type With<P> = { [K in TokenTermName]: Terms[K] extends P ? K : never }[TokenTer
 
 /** The token parameters of a role. Durations are in seconds; 0 and empty lists mean unset. */
 export type TokenParameters = { [K in TokenTermName]: Value<K> } & {
-  /** the deprecated names, stored only if they were used */
+  /** `legacy`: the deprecated names, stored only if they were used */
   legacy: { [K in With<{ old: object }>]?: Value<K> }
 }
 

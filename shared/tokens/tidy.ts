@@ -19,8 +19,8 @@ export interface TokenTidyJob {
 }
 
 /**
- * Removes tokens that have lost an ancestor, and parent index entries without a child. Such tokens are invalid anyway; DynamoDB
- * deletes expired ones. The run reads all tokens.
+ * Removes tokens that have lost an ancestor, and parent index entries without a child. Tokens that have lost an
+ * ancestor are invalid anyway; DynamoDB deletes expired tokens. A token tidy run reads all tokens.
  * @throws at the end if some could not be removed, so that the last part is retried
  */
 export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobResult> {

@@ -103,7 +103,10 @@ function patternWarnings({ allowedPolicies, disallowedPolicies }: TokenRole): st
   )
 }
 
-/** Reads the second half of `default-service` and `default-batch`. It stays unchanged if the request sets no type. */
+/**
+ * Reads the second half of `default-service` and `default-batch`. The token type stays unchanged if the request
+ * sets no type.
+ */
 function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRole, 'otherwise'> {
   if (type?.startsWith('default-') && !['default-service', 'default-batch'].includes(type))
     throw invalidRequestError('token_type must be service, batch, default-service or default-batch')
@@ -112,8 +115,9 @@ function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRol
 }
 
 /**
- * Selects the parameters to merge. A read returns some deprecated names even if they were never used. If a client writes that
- * response back, a deprecated name with the neutral value is ignored next to the current name.
+ * Selects the parameters of a token role to merge. A read of a token role returns some deprecated names even if
+ * they were never used. If a client writes that response back, a deprecated name with the neutral value is ignored
+ * next to the current name.
  */
 function parametersOf(
   given: Call<typeof tokenRoleFields>['parameters'],

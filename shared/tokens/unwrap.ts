@@ -14,7 +14,7 @@ export const wrappingTokenField = {
 
 const gone = () => invalidRequestError('wrapping token is not valid or does not exist')
 
-/** Reads the wrapped response of a token. Anyone with the token may get it, once. */
+/** Reads the wrapped response of a token. Anyone with the wrapping token may get the response, once. */
 async function wrappedOf(call: Call<typeof wrappingTokenField>): Promise<Item<'wrapped'>> {
   const asked = call.parameters.token || call.bearer?.reveal()
   if (!asked) throw invalidRequestError('token is required')

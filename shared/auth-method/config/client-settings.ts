@@ -12,7 +12,10 @@ interface Setting {
   neutral: unknown
   /** Returns the form in which policy rules compare the value; default: the value itself. */
   counts?(given: unknown): unknown
-  /** Returns the stored form of a value; default: the value itself. @param plain accepts http URLs too. @throws ApiError */
+  /**
+   * Returns the stored form of a setting's value; default: the value itself. @param plain accepts http URLs too.
+   * @throws ApiError
+   */
   store?(given: unknown, plain: boolean): unknown
   /** Returns the form in responses; default: the stored form. */
   shown?(stored: unknown): unknown
@@ -115,7 +118,7 @@ type Name = keyof Settings
 type With<P> = { [K in Name]: Settings[K] extends P ? K : never }[Name]
 type Value<K extends Name> = WidenedLiteral<Settings[K]['neutral']>
 
-/** The stored settings. */
+/** The stored settings of a mount's AWS calls. */
 export type ClientSettings = { [K in Name]: Value<K> }
 
 const rows = Object.entries(settings) as [Name, Setting][]
@@ -131,7 +134,10 @@ export const defaultClientSettings = Object.fromEntries(
 
 type Given = { readonly [K in Name as Settings[K]['name']]?: unknown }
 
-/** Overwrites stored settings with the ones in the request. @param plain accepts http endpoints too. @throws ApiError */
+/**
+ * Overwrites stored settings with the settings in the request. @param plain accepts http endpoints too. @throws
+ * ApiError
+ */
 export function mergeClientSettings(stored: ClientSettings, given: Given, plain: boolean): ClientSettings {
   const sent = given as Readonly<Record<string, unknown>>
   return Object.fromEntries(

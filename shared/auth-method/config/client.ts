@@ -49,7 +49,8 @@ export async function writeClientConfig(call: Call<typeof clientConfigFields>): 
   const place = subjectKeyOf(call, 'client-config')
   const { secret_key: secret, access_key: accessKey } = call.parameters
   if (secret !== undefined || accessKey !== undefined) {
-    // credentials set by an administrator end an unfinished rotation: its old key is no longer a fallback
+    // credentials set by an administrator end an unfinished rotation: the rotation's old key is no longer a
+    // fallback
     delete next.previousAccessKey
     delete next.previousSecretKey
   }

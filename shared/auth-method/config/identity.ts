@@ -12,7 +12,7 @@ const aliasKinds = {
   ec2: ['role_id', 'instance_id', 'image_id'],
 } as const
 
-/** Metadata that tokens and aliases may carry. The defaults come first. */
+/** Metadata that tokens and aliases may carry. The default metadata come first. */
 const selectable = {
   iam: {
     defaults: ['account_id', 'auth_type'],

@@ -12,7 +12,10 @@ interface Ending {
   endsAt: number
 }
 
-/** Logs the days until the first registered certificate expires. Logs nothing if no certificate is registered. */
+/**
+ * Logs the days until the first registered certificate expires. If no certificate is registered, the function logs
+ * nothing.
+ */
 export async function watchCertificates({
   store,
   clock,

@@ -24,7 +24,10 @@ const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauth
     }),
   )
 
-/** The checks before any call to AWS. A login that fails one of them uses none of EC2's request quota. */
+/**
+ * The checks of an ec2 login before any call to AWS. A login that fails one of these checks uses none of EC2's
+ * request quota.
+ */
 export const ec2ChecksBeforeLookUp: readonly LoginCheck<Ec2Facts>[] = [
   ...commonLoginChecks,
   ...documentChecks,
@@ -34,7 +37,8 @@ export const ec2ChecksBeforeLookUp: readonly LoginCheck<Ec2Facts>[] = [
       entry ? { pending_time: entry.data.pendingTime, role: entry.data.role } : 'first login',
     refuse: facts => {
       const found = reauthenticationOf(facts, facts.role.disallowReauthentication)
-      // a role tag may still disable reauthentication; then no nonce is stored, so its length does not matter
+      // a role tag may still disable reauthentication; in that case no nonce is stored, so the nonce's length does
+      // not matter
       return found.ok || found.fault.why === 'nonce-length' ? undefined : found.fault
     },
   },

@@ -18,7 +18,7 @@ export interface Ec2Facts extends CommonLoginFacts {
   entry: Item<'access'> | undefined
   /** decrypted nonce of the entry */
   entryNonce?: Secret
-  /** absent: the client sent no nonce */
+  /** `sentNonce` is absent if the client sent no nonce */
   sentNonce?: string
   freshNonce: string
   tidy: TidySettings
@@ -30,14 +30,14 @@ export interface Ec2Facts extends CommonLoginFacts {
 
 /** The facts of an ec2 login after the calls to EC2 and IAM, with the instance's role tag. */
 export interface CompleteEc2Facts extends Ec2Facts, InstanceLookUp {
-  /** set if the role uses role tags */
+  /** `tag` is set if the role uses role tags */
   tag?: RoleTagFacts
 }
 
 export interface RoleTagFacts {
   /** value of the instance's tag; absent: the instance has no such tag */
   value?: string
-  /** absent: the value is not a role tag */
+  /** `tag` is absent if the value is not a role tag */
   tag?: RoleTag
   /** true if the role's key signed the tag */
   genuine: boolean

@@ -18,7 +18,7 @@ import type { CompleteEc2Facts, Ec2Facts, RoleTagFacts } from './facts.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
-/** Returns the keys of the items that an ec2 login reads and that its document already determines. */
+/** Returns the keys of the items that an ec2 login reads and that the login's document determines. */
 export const ec2LoginKeys = (accessor: string, roleName: string, document: InstanceDocument) =>
   [
     key('client-config', accessor),
@@ -121,7 +121,7 @@ const denyListKeys = (call: LoginCall, role: Item<'role'>, seen: InstanceLookUp)
   return value ? [key('deny', call.mount.accessor, value)] : []
 }
 
-/** Adds the results from EC2 and IAM and the role tag to the facts, and keeps the marks of the checks they have passed. */
+/** Adds the results from EC2 and IAM and the role tag to the facts, and keeps the marks of the passed checks. */
 export async function addInstanceFacts<F extends Ec2Facts>(
   call: LoginCall,
   { facts, role }: GatheredEc2Facts<F>,

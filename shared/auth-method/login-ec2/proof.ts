@@ -31,8 +31,8 @@ const MOST_CERTIFICATES = 1000
 const nameOf = (accessor: string, { form }: DocumentProof): string => `${accessor} ${form}`
 
 /**
- * A document verified by a remembered certificate, without parsing one. The guess counts only if the batch read finds the
- * certificate unchanged, because it may have been deleted or replaced.
+ * A document that a remembered certificate verified, without parsing the certificate. The guess counts only if the
+ * batch read finds the certificate unchanged, because the certificate may have been deleted or replaced.
  */
 export interface ProbableDocument {
   place: Key<'certificate'>

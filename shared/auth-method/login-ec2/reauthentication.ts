@@ -8,27 +8,27 @@ import { comparePreciseTimes, type PreciseTime, parsePreciseTime } from '../../v
 export interface ReauthenticationFacts {
   /** access-list entry with its nonce decrypted; expired entries count too */
   entry?: { stored: Omit<AccessEntry, 'clientNonce'>; nonce?: Secret }
-  /** absent: the client sent no nonce */
+  /** `sentNonce` is absent if the client sent no nonce */
   sentNonce?: string
   /** a new UUID, used if the client sent no nonce */
   freshNonce: string
   /** start time of the instance in its document */
   startedAt: PreciseTime
   allowMigration: boolean
-  /** set by the role or its tag */
+  /** `disallow` is set by the role or its tag */
   disallow: boolean
 }
 
 /** The changes that a login makes to the access-list entry. */
 export interface Reauthentication {
-  /** empty if reauthentication is disabled */
+  /** `nonce` is empty if reauthentication is disabled */
   nonce: string
   disallow: boolean
   /** true if the response must contain the nonce */
   disclose: boolean
 }
 
-/** The legacy nonce that disables reauthentication. It means the same as an empty nonce. */
+/** The legacy nonce that disables reauthentication. The legacy nonce means the same as an empty nonce. */
 const SENTINEL = 'reauthentication-disabled-nonce'
 const LONGEST_NONCE = 128
 

@@ -13,15 +13,15 @@ const FULL_ARN_AGE_MS = 3_600_000
 const MOST_KNOWN = 10_000
 
 /**
- * Full ARNs by question key, kept for at most an hour, because IAM allows about ten requests per second per account. The key
- * covers the account and the revisions of its settings, so a cached ARN never answers for another account or changed settings
- * (CVE-2025-11621). Failures are not cached.
+ * Full ARNs by question key, kept for at most an hour, because IAM allows about ten requests per second per
+ * account. The key covers the account and the revisions of its settings, so a cached ARN never answers for another
+ * account or changed settings (CVE-2025-11621). Failures of the look-up are not cached.
  */
 const known = new Map<string, Known>()
 
 /**
  * Returns the full ARN of a caller's user or role, from the cache or from IAM.
- * @throws ApiError if IAM does not find the principal, or returns another one
+ * @throws ApiError if IAM does not find the principal, or returns another principal
  * @see docs/spec/login-iam.md#principals
  */
 export async function findFullPrincipalArn(

@@ -28,7 +28,7 @@ type LoginCall = MountCall<typeof loginFields>
 const iamKeys = (accessor: string, roleName: string) =>
   [key('client-config', accessor), key('identity-config', accessor), key('role', accessor, roleName)] as const
 
-/** Returns the keys of the items that this caller's login reads, as far as they are known or can be guessed. */
+/** Returns the keys of the items that this caller's login reads, if they are known or can be guessed. */
 function keysOfCaller(call: LoginCall, caller: CallerArnIdentity): Key[] {
   const { accessor } = call.mount
   const { keyHints } = call.ports
@@ -64,7 +64,7 @@ export async function buildStsQuestion(
   }
 }
 
-/** Rebuilds the caller's request for STS, or returns why it is malformed. */
+/** Rebuilds the caller's request for STS, or returns why the request is malformed. */
 export const buildStsRequest = (
   request: SignedRequest,
   config: AwsClientConfig,
@@ -124,7 +124,7 @@ const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Calle
 /** The results from IAM and EC2 for a caller, as far as the role needs them. */
 export type CallerLookUps = Pick<CompleteIamFacts, 'fullArn' | 'inferred'>
 
-/** Asks IAM for the caller's full ARN and EC2 for the inferred instance, each only if the role needs it. */
+/** Asks IAM for the caller's full ARN and EC2 for the inferred instance, each only if the role needs the answer. */
 export async function lookUpCaller(
   call: LoginCall,
   { facts: { role, caller }, client }: GatheredIamFacts,

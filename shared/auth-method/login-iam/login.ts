@@ -16,7 +16,7 @@ import {
 
 type LoginCall = MountCall<typeof loginFields>
 
-/** A parsed caller-identity request. Only STS can verify it. */
+/** A parsed caller-identity request. Only STS can verify a caller-identity request. */
 export interface IamProof {
   type: 'iam'
   request: SignedRequest

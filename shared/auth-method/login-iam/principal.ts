@@ -4,10 +4,10 @@ import { matchesPattern } from '../../values/pattern.ts'
 
 /** The parts of a principal that a role's bindings compare. */
 export interface PrincipalFacts {
-  /** absent on tokens created before unique IDs were stored */
+  /** `uniqueId` is absent on tokens created before unique IDs were stored */
   uniqueId?: string
   canonicalArn: string
-  /** full ARN including the path; absent until it is looked up */
+  /** `fullArn`: full ARN including the path; absent until it is looked up */
   fullArn?: string
 }
 

@@ -1,11 +1,11 @@
 import { ApiError, type Refusal } from '../../api/errors.ts'
 
-/** One check of a login. The login stops at the first check that fails; `explain` reports all of them. */
+/** One check of a login. The login stops at the first failed check; `explain` reports all checks. */
 export interface LoginCheck<F> {
   name: string
   /** Reports whether the role requires the check; default: always. */
   applies?: (facts: F) => boolean
-  /** Returns the compared value, for administrators. */
+  /** Returns the value that a check compares, for administrators. */
   seen?: (facts: F) => unknown
   refuse: (facts: F) => Refusal | undefined
 }
@@ -23,12 +23,12 @@ export interface CheckVerdict {
 declare const passed: unique symbol
 
 /**
- * Facts that have passed the checks over `F`. Only `enforceChecks` produces this type, so a step that takes it cannot run before its
- * checks. The mark is invariant, so checks of other facts do not count.
+ * Facts that have passed the checks over `F`. Only `enforceChecks` produces this type, so a step that takes the
+ * type cannot run before its checks. The mark is invariant, so checks of other facts do not count.
  */
 export type WithPassedChecks<F> = F & { readonly [passed]: (facts: F) => F }
 
-/** Runs the checks in order. @throws ApiError for the first one that fails, with its value for the audit log */
+/** Runs the checks in order. @throws ApiError for the first failed check, with the check's value for the audit log */
 export function enforceChecks<F, G extends F>(
   checks: readonly LoginCheck<F>[],
   facts: G,

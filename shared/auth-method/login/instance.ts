@@ -13,9 +13,9 @@ import type { LoginCheck } from './checks.ts'
 
 /** The results of looking up an instance with EC2 and IAM. */
 export interface InstanceLookUp {
-  /** undefined: EC2 does not know the instance */
+  /** `instance` is undefined if EC2 does not know the instance */
   instance: Instance | undefined
-  /** role of the instance profile; looked up only if the role binds it */
+  /** `roleArn`: role of the instance profile; looked up only if the role binds it */
   roleArn?: string
 }
 

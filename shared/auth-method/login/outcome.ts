@@ -17,8 +17,9 @@ import type { Secret } from '../../values/secret.ts'
 import type { LoginGrant } from './grant.ts'
 
 /**
- * Builds the outcome of a login that passed every check. Token, entity and `more` are committed together. Changed alias metadata
- * is written after the commit in a single attempt, because many logins share an alias and the next login writes it again.
+ * Builds the outcome of a login that passed every check. Token, entity and `more` are committed together. Changed
+ * alias metadata is written after the commit in a single attempt, because many logins share an alias and the next
+ * login writes the metadata again.
  *
  * @param stored the stored alias of the grant, if it exists
  */
@@ -59,7 +60,7 @@ export interface MintedLogin {
   warnings: readonly string[]
 }
 
-/** Mints the token of a login. A service token adds one item to the commit, a batch token none. */
+/** Mints the token of a login. A service token adds one item to the commit, a batch token adds no item. */
 export async function mintLoginToken(
   grant: LoginGrant,
   facts: TokenMintFacts,

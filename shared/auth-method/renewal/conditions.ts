@@ -15,7 +15,7 @@ export interface RenewalInput {
   changes: readonly Change[]
 }
 
-/** Builds the error of a denied renewal. The token stays valid until it expires. */
+/** Builds the error of a denied renewal. After a denied renewal the token stays valid until it expires. */
 export const renewalDeniedError = (why: string): ApiError =>
   new ApiError('permission_denied', '', { reason: { why: `renewal-${why}` } })
 

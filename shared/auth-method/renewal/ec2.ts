@@ -12,8 +12,9 @@ import {
 } from './conditions.ts'
 
 /**
- * Checks the renewal of an ec2 login. The instance must be running, and the access list must still hold the entry of this login.
- * Deleting the entry stops the renewal of all tokens created under it, even if a later login creates a new entry.
+ * Checks the renewal of an ec2 login. The instance must be running, and the access list must still hold the entry
+ * of this login. Deleting the access-list entry stops the renewal of all tokens created under it, even if a later
+ * login creates a new entry.
  * @see docs/spec/login-ec2.md#renewal
  */
 export async function checkEc2Renewal(

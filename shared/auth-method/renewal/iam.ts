@@ -18,8 +18,8 @@ import {
 } from './conditions.ts'
 
 /**
- * Checks the renewal of an iam login. The principal must still be bound, and an inferred instance must still run. The other
- * bindings are not checked again. @see docs/spec/login-iam.md#renewal
+ * Checks the renewal of an iam login. The principal of the login must still be bound, and an inferred instance must
+ * still run. The renewal does not check the other bindings again. @see docs/spec/login-iam.md#renewal
  */
 export async function checkIamRenewal(
   call: Call,

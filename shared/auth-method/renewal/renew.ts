@@ -48,8 +48,9 @@ interface Gathered {
 }
 
 /**
- * Builds the phases of a renewal, which reads once: after AWS has answered, nothing is read again. The commit fails if the token or
- * the access-list entry has changed. A changed role or configuration applies from the next renewal on.
+ * Builds the phases of a renewal, which reads once: after AWS has answered, the renewal reads nothing again. The
+ * commit of a renewal fails if the token or the access-list entry has changed. A changed role or configuration
+ * applies from the next renewal on.
  * @see docs/spec/tokens.md#renewal
  */
 const renewalOf = (find: Find): RequestPhases<RenewalCall, undefined, Gathered, RenewalInput> => ({
@@ -75,12 +76,12 @@ export const renewPhases = renewalOf(async call => {
 /** Handles POST auth/token/renew-self. */
 export const renewSelfPhases = renewalOf(async call => {
   const { item, text: own } = callerOf(call)
-  // the item is missing for a batch token, and for a token whose last use is this request
+  // the token's item is missing for a batch token, and for a token whose last use is this request
   if (!item) throw notRenewable()
   return { item, shownText: own.reveal() }
 })
 
-/** Handles POST auth/token/renew-accessor. The response does not contain the token. */
+/** Handles POST auth/token/renew-accessor. The response to `renew-accessor` does not contain the token. */
 export const renewAccessorPhases = renewalOf(async call => {
   const { accessor = '' } = call.parameters
   return { item: await findTokenByAccessor(call, accessor), shownText: '' }
@@ -88,7 +89,7 @@ export const renewAccessorPhases = renewalOf(async call => {
 
 const notRenewable = () => invalidRequestError('lease is not renewable')
 
-/** Sets the token's TTL to what its limits allow from now on. */
+/** Sets the token's TTL to the time that its limits allow from now on. */
 async function extend(
   call: RenewalCall,
   { item, shownText, mount }: Gathered,
@@ -135,7 +136,7 @@ const SYSTEM = { defaultLeaseTtl: 0, maxLeaseTtl: 0 }
 const originOf = ({ mounts }: Call, token: Readonly<Token>): Mount | undefined =>
   mounts.mounts.find(mount => mount.accessor === token.mount)
 
-/** Returns the limits of a token that no login created: those it was created with. */
+/** Returns the limits of a token that no login created: the limits with which it was created. */
 const limitsOf = (token: Readonly<Token>): RenewalInput => ({
   ttl: token.creationTtl,
   methodMax: 0,

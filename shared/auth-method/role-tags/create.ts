@@ -26,7 +26,10 @@ export const roleTagFields = {
 
 const NONCE_BYTES = 8
 
-/** Handles POST role/:role/tag. Returns the key and value of a new tag and stores nothing. @see docs/spec/role-tags.md#making */
+/**
+ * Handles POST role/:role/tag. The handler returns the key and value of a new tag and stores nothing. @see
+ * docs/spec/role-tags.md#making
+ */
 export async function createRoleTag(call: MountCall<typeof roleTagFields>): Promise<CallOutcome> {
   const item = subjectOf(call, 'role')
   if (!item) throw invalidRequestError('role not found')
@@ -58,8 +61,8 @@ export async function createRoleTag(call: MountCall<typeof roleTagFields>): Prom
 }
 
 /**
- * Returns the policies of a tag. Without the parameter the tag names none, and logins get the role's policies. An empty list
- * gives `default` only.
+ * Returns the policies of a tag. Without the parameter `policies` the tag names no policies, and logins get the
+ * role's policies. An empty list of policies gives `default` only.
  */
 function policiesOf(given: readonly string[] | undefined, role: Role): readonly string[] {
   if (given === undefined) return []

@@ -12,7 +12,7 @@ export interface RoleTag {
   role: string
   disallowReauthentication: boolean
   allowInstanceMigration: boolean
-  /** sanitised; empty: the tag does not restrict policies */
+  /** `policies`, sanitised; empty: the tag does not restrict policies */
   policies: readonly string[]
   /** lower case; empty: any instance */
   instanceId: string
@@ -57,8 +57,8 @@ const readers = {
 } as const
 
 /**
- * Parses a tag without verifying its signature. Rejects any text but the canonical one, because the deny list is keyed by text and
- * a second spelling would bypass it. @see docs/spec/role-tags.md#canonical-text
+ * Parses a tag without verifying its signature. The parser rejects any text but the canonical one, because the deny
+ * list is keyed by text and a second spelling would bypass it. @see docs/spec/role-tags.md#canonical-text
  */
 export function parseRoleTag(value: string): { tag: RoleTag; plain: string; mac: string } | undefined {
   if (value.length > MAX_TAG_LENGTH) return undefined
@@ -95,7 +95,10 @@ function readItems(items: readonly string[]): Draft | undefined {
 export const isTagSignedWith = ({ plain, mac }: { plain: string; mac: string }, key: Secret): boolean =>
   secretsEqual(macOf(plain, key), mac)
 
-/** Reports whether the role has all of a tag's policies. `default` counts as the role's, unless the role excludes it. */
+/**
+ * Reports whether the role has all of a tag's policies. The policy `default` counts as the role's, unless the role
+ * excludes it.
+ */
 export function isTagWithinRole(
   policies: readonly string[],
   role: Pick<TokenParameters, 'policies' | 'noDefaultPolicy'>,

@@ -15,15 +15,18 @@ export interface InstanceFacts {
     }
 }
 
-/** A binding of a role: its field, the value it is compared with, and the comparison. `B` is its stored form. */
+/**
+ * A binding of a role: its field, the value with which the field is compared, and the comparison. `B` is the stored
+ * form of a binding.
+ */
 interface Binding<B> {
   field: ParameterField<unknown>
   neutral: B
-  /** Returns the stored form of a value. */
+  /** Returns the stored form of a binding's value. */
   store(given: B): B
-  /** Returns why a value must not be stored; undefined if it may be. */
+  /** Returns why a value must not be stored; undefined if the value may be stored. */
   fault?(bound: B): string | undefined
-  /** Returns the compared value, for administrators. */
+  /** Returns the value that a binding compares, for administrators. */
   seen(facts: InstanceFacts, bound: B): unknown
   meets(bound: B, facts: InstanceFacts): boolean
 }
@@ -78,8 +81,8 @@ const everyKey = (
 }
 
 /**
- * The bindings of instances, in the order of their checks. To add a binding, add a line: its field, response and check follow. The
- * compiler then requires the form of its values in `forms.ts`.
+ * The bindings of instances, in the order of their checks. To add a binding, add a line: the binding's field,
+ * response and check follow. The compiler then requires the form of the new binding's values in `forms.ts`.
  * @see docs/spec/login-ec2.md#constraints
  */
 export const instanceBindings = {
@@ -113,7 +116,7 @@ export const bindingNames = Object.keys(instanceBindings) as BindingName[]
 /** Bindings that older stored roles lack. */
 type Later = 'bound_tags'
 
-/** The stored bindings of a role, by name. An empty value binds nothing. */
+/** The stored bindings of a role, by name. A binding with an empty value binds nothing. */
 export type RoleBindings = {
   readonly [K in Exclude<BindingName, Later>]: (typeof instanceBindings)[K]['neutral']
 } & { readonly [K in Later]?: (typeof instanceBindings)[K]['neutral'] }
@@ -134,11 +137,11 @@ export const isBindingMet = (name: BindingName, bound: RoleBindings, facts: Inst
 export const comparedBindingValue = (name: BindingName, bound: RoleBindings, facts: InstanceFacts): unknown =>
   rowOf(name).seen(facts, boundBy(name, bound))
 
-/** Returns why the stored value of a binding is invalid; undefined if it is valid. */
+/** Returns why the stored value of a binding is invalid; undefined if the value is valid. */
 export const findBindingFault = (name: BindingName, bound: RoleBindings): string | undefined =>
   rowOf(name).fault?.(boundBy(name, bound))
 
-/** Replaces stored bindings by the ones in the request, each as a whole. */
+/** Replaces stored bindings by the bindings in the request, each as a whole. */
 export const mergeBindings = (
   stored: RoleBindings,
   given: { readonly [K in BindingName]?: unknown },

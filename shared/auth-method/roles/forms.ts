@@ -3,8 +3,8 @@ import { partitionOfRegion } from '../../values/region.ts'
 import type { BindingName, RoleBindings } from './bindings.ts'
 
 /**
- * The syntax of a binding's values. A value with another syntax matches nothing. The syntax is AWS's grammar, not a list of
- * existing regions or types.
+ * The syntax of a binding's values. A binding's value with another syntax matches nothing. The syntax is AWS's
+ * grammar, not a list of existing regions or types.
  */
 export interface BindingForm {
   fits(value: string): boolean
@@ -39,7 +39,7 @@ export const createArnForm = (...types: [IamEntity['type'], ...IamEntity['type']
 })
 
 const LONGEST_TAG_VALUE = 256
-/** Matches a list, or part of one, that was sent as JSON inside a string. */
+/** Matches a list, or part of a list, that was sent as JSON inside a string. */
 const JSON_TEXT = /^[[{]|[\]}]$/
 
 const tagForm: BindingForm = {
@@ -50,7 +50,7 @@ const tagForm: BindingForm = {
   example: 'prod, or prod* for every value that begins so',
 }
 
-/** The form of each binding's values. Only role writes load it, so logins stay fast. */
+/** The form of each binding's values. Only role writes load these forms, so logins stay fast. */
 const forms: Readonly<Record<BindingName, BindingForm>> = {
   bound_region: regionForm,
   bound_ec2_instance_id: idForm('i'),

@@ -30,8 +30,9 @@ interface Planned extends RolePlan {
 }
 
 /**
- * The phases of POST role/:role. The write reads once: after IAM has answered, nothing is read again. The commit fails if the role
- * has changed. A changed configuration applies from the next write on. @see docs/spec/roles.md#write
+ * The phases of POST role/:role. A role write reads once: after IAM has answered, the write reads nothing again.
+ * The commit of a role write fails if the role has changed. A changed configuration applies from the next write on.
+ * @see docs/spec/roles.md#write
  */
 export const writeRolePhases: RequestPhases<RoleCall, undefined, Planned, ResolvedIds> = {
   gather: async call => {
@@ -67,7 +68,10 @@ const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<EncryptedText> =
 export const readRole = (call: Call): CallOutcome =>
   answer(dataAnswer(roleAnswer(requireSubject(call, 'role').data)))
 
-/** Returns the response form of a role. All lists are arrays. The key that signs role tags is never included. */
+/**
+ * Returns the response form of a role. All lists in a role's response are arrays. The key that signs role tags is
+ * never included.
+ */
 export const roleAnswer = (role: Role): Record<string, unknown> => ({
   auth_type: role.authType,
   ...noBindings,

@@ -23,14 +23,14 @@ import { bindingFormWarnings, createArnForm, warnAboutBinding } from './forms.ts
 type Given = SuppliedParameters<typeof roleFields>
 
 export interface RoleFacts {
-  /** absent: the request creates the role */
+  /** `stored` is absent if the request creates the role */
   stored?: Role
   parameters: Given
   /** `auth_type` of new roles that do not set it, by the mount's type */
   defaultAuthType: Role['authType']
   /** seconds */
   mountMax: number
-  /** used only for a new role */
+  /** `fresh` is used only for a new role */
   fresh: { roleId: string; hmacKey: EncryptedText }
 }
 
@@ -44,7 +44,8 @@ export interface RolePlan {
 const LONGEST_TAG_KEY = 127
 
 /**
- * Builds the role that a write stores. All checks that need no look-up come first, so an invalid request calls no AWS service.
+ * Builds the role that a write stores. All checks that need no look-up come first, so an invalid request calls no
+ * AWS service.
  *
  * @throws ApiError `invalid_request`
  * @see docs/spec/roles.md#write
@@ -78,7 +79,7 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
     authType: (parameters.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType'],
     bound: mergeBindings(stored?.bound ?? noBindings, parameters),
     boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
-    // sending the list again resolves it again, which admits a recreated principal
+    // sending the list of principals again resolves them again, which admits a recreated principal
     boundIamPrincipalIds: arns ? [] : (stored?.boundIamPrincipalIds ?? []),
     inferredEntityType: (parameters.inferred_entity_type ??
       stored?.inferredEntityType ??
@@ -148,7 +149,7 @@ function bindingFault(role: Role): string | undefined {
 // Every AWS account can produce a valid proof, so a prefix that ends before the account ID would admit all accounts.
 const BEYOND_ACCOUNT = /^arn:[a-z-]+:iam::\d{12}:/
 
-/** Matches the ARN of sessions, and captures the role behind them. */
+/** Matches the ARN of a session, and captures the role behind the session. */
 const SESSIONS = /^(arn:[a-z-]+):sts::(\d{12}):(?:assumed-role\/([\w+=,.@-]+\*?))?/
 
 function principalFault(role: Role): string | undefined {

@@ -18,7 +18,10 @@ const KEPT_SECONDS = 600
 /** The unique IDs of all principals of a write, in order. */
 export interface ResolvedIds {
   ids: readonly string[]
-  /** changes to commit with the role: they delete the cached IDs of this write, so that a later write asks IAM again */
+  /**
+   * `changes` to commit with the role: they delete the cached IDs of this write, so that a later write asks IAM
+   * again
+   */
   changes: readonly Change[]
 }
 

@@ -63,7 +63,7 @@ async function becomesValid(settings: ProviderSettings, ports: Ports, patience: 
 
 const DROP_KEY_TIMEOUT_MS = 15_000
 
-/** Ends a rotation that could not delete its old key. The hourly run starts this job for each such mount. */
+/** Ends a rotation that could not delete its old key. The hourly run starts this job for each mount with an old key. */
 export async function deleteOldAccessKey(run: JobRun, { mount }: { mount: string }): Promise<JobResult> {
   const { store, cipher, accessKeys, clock } = run.ports
   const [config] = await store.read([key('client-config', mount)])

@@ -10,7 +10,7 @@ const keyOf = (call: MountCall) => key('rotation', call.mount.accessor)
 
 /**
  * Takes the guard, which allows one rotation at a time.
- * @returns when an earlier rotation started to create a key that it never stored; 0: none did
+ * @returns when an earlier rotation started to create a key that it never stored; 0 if no rotation did
  * @throws ApiError `invalid_request` if a rotation is running
  */
 export async function takeRotationGuard(call: MountCall): Promise<number> {
@@ -31,7 +31,10 @@ const guardUntil = (call: MountCall, leaseUntil: number, makingSince: number): R
   owner: call.request.id,
 })
 
-/** Returns the change that extends the guard and sets `makingSince`. Commit it with the change that `makingSince` describes. */
+/**
+ * Returns the change that extends the guard and sets `makingSince`. Commit the guard with the change that
+ * `makingSince` describes.
+ */
 export const rotationGuardChange = (call: MountCall, makingSince: number): Change => ({
   kind: 'put',
   key: keyOf(call),

@@ -60,7 +60,7 @@ async function rotate(call: MountCall, given: Config, lostSince: number): Promis
   const made = await makeKey(call, settings, userName)
   const stored = await storeKey(call, config, settings, userName, made)
   const finish = await finishRotation(stored, userName, call.ports, ROTATION_TIMEOUT_MS)
-  // if this fails, the configuration still names the deleted old key, and the hourly run removes it
+  // if this commit fails, the configuration still names the deleted old key, and the hourly run removes it
   if (finish.state === 'finished') await commitAllChanges(call, [finish.change]).catch(() => undefined)
   return dataAnswer({ access_key: made.accessKey }, warningsOf(finish, config.data.accessKey))
 }
@@ -125,7 +125,7 @@ interface NewKey {
   secretKey: Secret
 }
 
-/** Creates a key, without retries. If the response is lost, the next rotation finds and deletes the key. */
+/** Creates an access key, without retries. If the response is lost, the next rotation finds and deletes the key. */
 async function makeKey(call: MountCall, settings: ProviderSettings, userName: string): Promise<NewKey> {
   const { accessKeys, clock } = call.ports
   try {
@@ -139,7 +139,10 @@ async function makeKey(call: MountCall, settings: ProviderSettings, userName: st
   }
 }
 
-/** Stores the new key pair and keeps the old one as fallback. If the commit fails, the new key is deleted again. */
+/**
+ * Stores the new key pair and keeps the old key pair as fallback. If the commit fails, the rotation deletes the new
+ * key again.
+ */
 async function storeKey(
   call: MountCall,
   config: Config,
@@ -164,8 +167,8 @@ async function storeKey(
   const written = await store
     .commit([replaceItem(place, config, next), note], await readCurrentCluster(call.ports))
     .catch((error: unknown) => error)
-  // A commit may succeed although it reported an error, so the stored configuration decides. If it cannot be read, both keys stay and the
-  // guard's record tells the next rotation.
+  // A commit may succeed although it reported an error, so the stored configuration decides. If the configuration
+  // cannot be read, both keys stay and the guard's record informs the next rotation.
   const [now] = await store.read([place])
   if (now?.data.accessKey === made.accessKey) return now
   await accessKeys.delete(settings, userName, made.accessKey, clock.now() + IAM_CALL_TIMEOUT_MS)

@@ -54,13 +54,16 @@ export function readTidySettings(call: MountCall): CallOutcome {
   return answer(dataAnswer({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
 }
 
-/** Handles DELETE config/tidy/<list>, which restores the defaults. */
+/** Handles DELETE config/tidy/<list>, which restores the default settings. */
 export const createTidySettingsReset =
   (list: TidyList) =>
   (call: MountCall): CallOutcome =>
     restamped(call, list, deleteSubject(call))
 
-/** Starts a job that updates the entries' deletion times, which follow from the settings. The hourly run checks the result. */
+/**
+ * Starts a job that updates the entries' deletion times, which follow from the settings. The hourly run checks the
+ * result of this tidy run.
+ */
 const restamped = (call: MountCall, list: TidyList, outcome: CallOutcome): CallOutcome => ({
   ...outcome,
   afterwards: () =>

@@ -58,8 +58,9 @@ export async function updateListTtls(run: JobRun, job: TtlUpdateJob): Promise<Jo
 }
 
 /**
- * Starts a restamp job for settings that are newer than the entries' TTLs, in the second hourly run that sees them. By then every
- * login that used the old settings has ended, and the job replaces one that was lost.
+ * Starts a restamp job for settings that are newer than the entries' TTLs, in the second hourly run that sees them.
+ * By the second hourly run every login that used the old settings has ended, and the job replaces a job that was
+ * lost.
  */
 export async function scheduleTtlUpdate(
   ports: Ports,
@@ -76,7 +77,10 @@ export async function scheduleTtlUpdate(
   await ports.background.start({ job: 'restamp', ...list, ...tidyListStart, settling: version })
 }
 
-/** Reports whether the cluster keeps a journal. Then entries have no TTL: DynamoDB deletes none, and only tidy does. */
+/**
+ * Reports whether the cluster keeps a journal. While a journal is kept, entries have no TTL: only tidy deletes
+ * them, DynamoDB does not.
+ */
 const isJournaled = (cluster: ClusterRead | undefined): boolean =>
   cluster !== undefined && recordKeepsJournal(cluster.record)
 

@@ -10,7 +10,7 @@ import { CONFLICT_RESULT, ok } from '../../values/result.ts'
 import { retryOnConflict } from '../../values/retrying.ts'
 import { neverRunTidy, type TidyList, tidyListKinds } from './settings.ts'
 
-/** One run over one list. */
+/** One tidy run over one list. */
 export interface TidyJob {
   /** accessor of the mount */
   mount: string
@@ -55,7 +55,7 @@ async function acquire(
 }
 
 /**
- * Starts a run in the background, unless one is running.
+ * Starts a tidy run in the background, unless a run is active.
  * @param period milliseconds until the next scheduled run; absent: an operator started this run
  * @returns whether the run was started
  */
@@ -76,7 +76,7 @@ export async function startTidyRun(
   }
 }
 
-/** Releases the lease and records the end of the run. Does nothing if another run holds the lease. */
+/** Releases the lease and records the end of the run. If another run holds the lease, this run does nothing. */
 const release = (ports: Ports, cluster: ClusterRead, held: TidyHolder): Promise<boolean> =>
   updateRun(ports, cluster, held, run => ({ ...run, leaseUntil: 0, endedAt: ports.clock.now() }))
 
@@ -84,7 +84,7 @@ type TidyHolder = Pick<TidyJob, 'mount' | 'list' | 'runner'>
 
 const TIDY_COMMIT_TRIES = 5
 
-/** Updates the record of the run. @returns whether the run still holds the lease */
+/** Updates the record of the tidy run. @returns whether the run still holds the lease */
 async function updateRun(
   { store }: Ports,
   cluster: ClusterRead,
@@ -106,9 +106,9 @@ async function updateRun(
 const PART = 64
 
 /**
- * Removes the entries of a list whose expiration plus buffer has passed. An entry is deleted only if it is unchanged since it was
- * read, so a renewed entry stays. A failed deletion skips one entry. A run that fails as a whole releases the lease; its retry goes
- * on unless another run has taken the lease.
+ * Removes the entries of a list whose expiration plus buffer has passed. An entry is deleted only if it is
+ * unchanged since it was read, so a renewed entry stays. A failed deletion skips one entry. A run that fails as a
+ * whole releases the lease; its retry goes on unless another run has taken the lease.
  */
 export async function tidyList(run: JobRun, job: TidyJob): Promise<JobResult> {
   try {
@@ -176,7 +176,7 @@ async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<J
   return 'done'
 }
 
-/** Records the progress of the run. @returns whether it may go on */
+/** Records the progress of the tidy run. @returns whether the run may go on */
 async function proceeds(run: JobRun, job: TidyJob, { done, failed }: RunCounts): Promise<boolean> {
   const cluster = await run.cluster()
   if (!cluster) return false

@@ -35,7 +35,10 @@ export async function runHourlyTidy(run: JobRun): Promise<void> {
 /** Number of passes through the table in the hours after the journal was enabled. */
 const LATE_PASSES = 3
 
-/** Starts a pass that finds items written without the journal after it was enabled. The hourly runs after that repeat it. */
+/**
+ * Starts a pass that finds items written without the journal after it was enabled. The later hourly runs repeat
+ * this pass.
+ */
 async function lookForStragglers(run: JobRun): Promise<void> {
   const { store, background } = run.ports
   const [cluster, reindex] = await store.read([key('cluster'), key('reindex')])
@@ -50,7 +53,7 @@ async function lookForStragglers(run: JobRun): Promise<void> {
   await background.start({ ...createBackfillJob(treeId, 0) })
 }
 
-/** Runs the parts one after the other, even if one fails. @throws if any part failed */
+/** Runs the parts of the hourly run one after the other, even if one part fails. @throws if any part failed */
 async function separately(
   run: JobRun,
   mount: string,

@@ -11,7 +11,7 @@ export interface ApiAnswer {
   body: unknown
   /** the `data` of the body, if any */
   data: unknown
-  /** status and errors of a refusal; empty: it succeeded */
+  /** `refused`: status and errors of a refusal; empty: the request succeeded */
   refused: string
   warnings: readonly string[]
   /** seconds after which the request may be repeated; undefined: no Retry-After */
@@ -30,8 +30,8 @@ const bodyShape = objectShape({}, { data: anyShape, errors: textArrayShape, warn
 
 /**
  * Sends one request: a GET without a body, else a POST.
- * @param api this cluster's API, or another one, which gets no token
- * @throws Error if no answer comes
+ * @param api this cluster's API, or another cluster's, which gets no token
+ * @throws Error if the API does not answer
  */
 export async function askApi(api: string, path: string, question: Question = {}): Promise<ApiAnswer> {
   const { body, token = '', timeout = ASK_TIMEOUT_MS } = question

@@ -27,7 +27,7 @@ export const createSvgElement = (
   ...children: readonly Child[]
 ): SVGElement => fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
 
-/** Returns an element by its id. @throws Error if there is none, or it has another type */
+/** Returns an element by its id. @throws Error if the page has no such element, or it has another type */
 export function elementById<E extends HTMLElement = HTMLElement>(id: string, kind?: new () => E): E {
   const found = document.getElementById(id)
   if (!found || (kind && !(found instanceof kind))) throw new Error(`the page has no ${id}`)
@@ -46,8 +46,8 @@ export function showText(id: string, text: string, tone = ''): void {
 const shownKeys = new WeakMap<Element, string>()
 
 /**
- * Replaces an element's content if it changed. Unchanged content keeps the focus, and screen readers do not repeat
- * it.
+ * Replaces an element's content if the content changed. Unchanged content keeps the focus, and screen readers do
+ * not repeat it.
  */
 export function replaceContent(target: Element, seen: unknown, build: () => readonly Child[]): void {
   const key = JSON.stringify(seen)

@@ -103,7 +103,7 @@ function moreOf({ next }: LossReport): HTMLElement[] {
   return [button]
 }
 
-/** Shows what expires. */
+/** Shows tokens, certificates and licences that expire. */
 export function showExpiries(now: number): void {
   const { readiness, own, certificates } = pageModel
   const { answer } = own
@@ -132,7 +132,7 @@ export function showExpiries(now: number): void {
   ])
 }
 
-/** Returns the names of a listing. An empty listing is a 404. */
+/** Returns the names of a listing. An empty listing is answered with 404. */
 async function namesAt(path: string): Promise<readonly string[]> {
   const answer = await askApi(ownApiUrl, `${path}?list=true`, { token: pageModel.token })
   return readShape(listShape, answer.data).fields.keys ?? []

@@ -7,7 +7,7 @@ import { addLagSample, computeReplicationLags, type LagSample } from '../lag.ts'
 import { apiBaseUrl } from '../links.ts'
 import { askApi, faultText, ownApiUrl } from './ask.ts'
 
-/** The state of the page. It is lost when the page is closed. */
+/** The state of the page. The browser discards the page's state when the page is closed. */
 export interface PageModel {
   own: ObservedCluster
   /** the other cluster, if the page's settings name one */
@@ -48,7 +48,7 @@ export async function readPageSettings(): Promise<void> {
   if (peer !== '') pageModel.peer = { origin: peer, seen: { name: 'The other cluster' } }
 }
 
-/** Observes a cluster; if it does not answer, its last answer stays. */
+/** Observes a cluster; if the cluster does not answer, its last answer stays. */
 async function observe(api: string, before: ObservedCluster): Promise<ObservedCluster> {
   const ask = (path: string) =>
     askApi(api, path, { timeout: LOOK_TIMEOUT_MS }).catch((error: unknown) => {
@@ -73,7 +73,8 @@ export async function observeOwnCluster(): Promise<void> {
 }
 
 /**
- * Observes the other cluster. It runs on its own, so a silent peer does not delay the observation of this cluster.
+ * Observes the other cluster. The observation of the other cluster runs on its own, so a silent peer does not delay
+ * the observation of this cluster.
  */
 export async function observePeerCluster(): Promise<void> {
   const { peer } = pageModel

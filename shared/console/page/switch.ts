@@ -6,7 +6,7 @@ import { observeOwnCluster, pageModel } from './model.ts'
 
 const DR = 'sys/replication/dr'
 
-/** Requests the readiness: with the operation token on a secondary if there is one, else with the token. */
+/** Requests the readiness: on a secondary with the operation token if the page has one, else with the token. */
 async function askReadiness(): Promise<void> {
   const { operationToken, token } = pageModel
   const bySecondary = pageModel.own.answer?.status.mode === 'secondary' && operationToken !== ''
@@ -92,7 +92,10 @@ const pause = (seconds: number) => new Promise(resolve => setTimeout(resolve, se
  */
 const INSIST_MS = 360_000
 
-/** Shows the warnings of a promotion: after a forced one, what is missing and what must be repeated. */
+/**
+ * Shows the warnings of a promotion: after a forced promotion, which commits are missing and which steps must be
+ * repeated.
+ */
 const showWarnings = (warnings: readonly string[]): void =>
   replaceContent(elementById('promote-warnings'), warnings, () => [
     createElement('ul', { class: 'busy' }, ...warnings.map(text => createElement('li', {}, text))),
@@ -105,7 +108,7 @@ function noteTaken(): void {
   pageModel.lastOperations = { own: own?.name === 'promotion' ? own : over, peer }
 }
 
-/** Requests the promotion. While it runs, a repeated request joins it. */
+/** Requests the promotion. While the promotion runs, a repeated request joins it. */
 async function promote(force: boolean): Promise<void> {
   const body = { dr_operation_token: pageModel.operationToken, ...(force ? { force } : {}) }
   const end = Date.now() + INSIST_MS

@@ -7,7 +7,7 @@ import {
   textShape,
 } from '../../values/shape.ts'
 
-/** Returns the shape of values like this one, which is the neutral value of a setting. */
+/** Returns the shape of values like this value, which is the neutral value of a setting. */
 export function shapeOfValue(value: unknown): JsonSchema {
   if (Array.isArray(value)) return textArrayShape
   if (typeof value === 'boolean') return flagShape
@@ -25,7 +25,7 @@ export interface AnswerDescription {
   requestExample?: Readonly<Record<string, unknown>>
   /** true if 204 is a response too, because nothing was found */
   mayBeEmpty?: true
-  /** true if the response is wrapped: always, or unless the client asks otherwise */
+  /** `wrapped`: true if the response is wrapped: always, or unless the client asks otherwise */
   wrapped?: 'always' | 'usually'
   /** the body, if it differs from what the row declares */
   body?: JsonSchema
