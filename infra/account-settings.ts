@@ -10,7 +10,7 @@ const keyArn = v.optional(
   ),
 )
 
-/** A tag name that every service accepts: the common subset of their rules. */
+/** A tag name that every AWS service accepts: the common subset of the services' rules. */
 const tagName = v.pipe(
   v.string(),
   v.regex(
@@ -26,12 +26,15 @@ const tagValue = v.pipe(
   ),
 )
 
-/** Most tags that the settings may name. AWS allows 50 per resource, and CloudFormation adds some of its own. */
+/**
+ * Maximum number of tags that the settings may name. AWS allows 50 per resource, and CloudFormation adds some
+ * of its own.
+ */
 const MOST_TAGS = 40
 
 /**
- * Least minutes of a canary. The alarms that roll back need three periods of five minutes, so a shorter canary would
- * end before they can react.
+ * Minimum minutes of a canary. The alarms that roll back need three periods of five minutes, so a shorter
+ * canary would end before these alarms can react.
  */
 const LEAST_MINUTES = 15
 
@@ -102,7 +105,7 @@ export const accountSettingFields = {
   ),
 }
 
-/** Settings of other parts that the rules below read. */
+/** Other settings that the rules for account settings read. */
 interface Others {
   canary?: object | undefined
   webLogins?: object | undefined
@@ -110,7 +113,10 @@ interface Others {
   restored?: { keyArn?: string | undefined } | undefined
 }
 
-/** Returns the faults of these settings in combination with others, each with the name of its setting. */
+/**
+ * Returns the faults of account settings in combination with other settings, each with the name of its
+ * setting.
+ */
 export function findAccountSettingFaults({ canary, webLogins, customerKeys, restored }: Others): string[] {
   return [
     ...(canary && webLogins

@@ -6,8 +6,8 @@ import { SettingsError } from './settings-fault.ts'
 import { defineStacks } from './stacks/cluster.ts'
 
 /**
- * Props for templates that nobody deploys. They skip the CDK's own validation, which takes several times as long as
- * the rest of a synthesis.
+ * Props for templates that nobody deploys. With these props the CDK skips its own validation, which takes
+ * several times as long as the rest of a synthesis.
  */
 export const unvalidatedAppProps = { builtinCloudFormationValidation: false }
 
@@ -15,7 +15,7 @@ export const unvalidatedAppProps = { builtinCloudFormationValidation: false }
 export const createCdkApp = (outdir: string, more: AppProps = {}): App =>
   new App({ context: readCdkContext(), outdir, ...more })
 
-/** Directory of the templates when the program was not started by the CDK's command line. */
+/** Directory of the templates when the CDK's command line did not start the program. */
 const OUT = '.build/cdk.out'
 
 async function synthesise(): Promise<void> {

@@ -11,13 +11,13 @@ export const { version } = JSON.parse(readFileSync(`${checkoutRoot}package.json`
 /** Default directory of the bundles. */
 export const bundlesDir = `${checkoutRoot}.build/functions`
 
-/** Returns the folders of functions/. Each is one Lambda function. */
+/** Returns the folders of functions/. Each folder is one Lambda function. */
 export const listFunctionNames = (): string[] =>
   readdirSync(`${checkoutRoot}functions`, { withFileTypes: true })
     .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
     .sort()
 
-/** Returns the context of cdk.json: its feature flags change templates as settings do. */
+/** Returns the context of cdk.json, whose feature flags change templates as settings do. */
 export const readCdkContext = (): Record<string, unknown> => {
   const { context } = JSON.parse(readFileSync(`${checkoutRoot}cdk.json`, 'utf8')) as {
     context: Record<string, unknown>

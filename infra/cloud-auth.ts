@@ -6,7 +6,7 @@ import { type ClusterStacks, defineStacks } from './stacks/cluster.ts'
 
 /** The settings of a deployment, and its target account and region. @see docs/do/construct.md#props */
 export type CloudAuthProps = SettingsInput & {
-  /** account and region of the stacks; default: those of the deploying credentials */
+  /** account and region of the stacks; default: account and region of the deploying credentials */
   env?: Environment
 }
 

@@ -40,20 +40,20 @@ const domain = {
       'must be the ARN of an ACM certificate',
     ),
   ),
-  /** hosted zone in which an alias record is added; without it the record is made elsewhere */
+  /** hosted zone in which an alias record is added; without this setting the operator makes the record */
   zoneId: v.optional(zone),
 }
 
-/** Settings of the API in front of the functions. */
+/** Settings of the API's front end. */
 export const frontSettingFields = {
-  /** receives the clients' requests */
+  /** front end that receives the clients' requests */
   front: v.optional(
     v.variant('kind', [
-      /** reachable from the internet */
+      /** an HTTP API, reachable from the internet */
       v.strictObject({ kind: v.literal('httpApi') }),
-      /** reachable only through interface endpoints of VPCs */
+      /** a private REST API, reachable only through interface endpoints of VPCs */
       v.strictObject({ kind: v.literal('privateRestApi'), vpcEndpointIds: idsOf('vpce', 1) }),
-      /** reachable from the named networks; `internal`: only inside its VPC */
+      /** a load balancer, reachable from the named networks; `internal`: only inside its VPC */
       v.strictObject({
         kind: v.literal('loadBalancer'),
         vpcId: idOf('vpc'),
@@ -68,8 +68,8 @@ export const frontSettingFields = {
     { kind: 'httpApi' },
   ),
   /**
-   * DNS name of the clients' front. `truststore` names a PEM file in S3: a client certificate must be signed by one
-   * of its CAs.
+   * DNS name of the clients' front end. `truststore` names a PEM file in S3: a client certificate must be
+   * signed by one of the file's CAs.
    */
   domain: v.optional(
     v.strictObject({
@@ -77,27 +77,28 @@ export const frontSettingFields = {
       truststore: v.optional(
         v.strictObject({
           uri: v.pipe(v.string(), v.regex(/^s3:\/\/[a-z0-9.-]{3,63}\/.+$/, 'must be "s3://<bucket>/<key>"')),
-          /** object version; without it a changed file is not read again */
+          /** version of the S3 object; without `version` a changed file is not read again */
           version: v.optional(v.pipe(v.string(), v.nonEmpty())),
         }),
       ),
     }),
   ),
   /**
-   * separate HTTP API with a name of its own for other clusters of a DR set, needed if the clients' front cannot
-   * carry their calls
+   * separate HTTP API with a name of its own for other clusters of a DR set, needed if the clients' front end
+   * cannot carry the calls of these clusters
    */
   linkDomain: v.optional(v.strictObject(domain)),
   /**
-   * DNS name that both clusters of a DR set share and that leads to the serving one. `preferred`, true in one of
-   * them: the name leads there when both clusters serve or neither does.
+   * DNS name that both clusters of a DR set share and that leads to the serving cluster. `preferred` is true
+   * in one of the two clusters: the shared name leads to the preferred cluster when both clusters serve or
+   * neither cluster serves.
    */
   sharedAddress: v.optional(v.strictObject({ ...domain, zoneId: zone, preferred: v.boolean() })),
 }
 
 type Given = v.InferOutput<v.StrictObjectSchema<typeof frontSettingFields, undefined>>
 
-/** Other settings that the rules below read. */
+/** Other settings that the rules for front ends read. */
 interface Others {
   apiAddress?: string | undefined
   closeDefaultEndpoint: boolean
@@ -109,8 +110,8 @@ interface Others {
 }
 
 /**
- * Reports whether the clients' front carries calls of other clusters. They need request bodies of 3 MiB and come from
- * the internet without a client certificate.
+ * Reports whether the clients' front end carries calls of other clusters. Such calls need request bodies of 3
+ * MiB and come from the internet without a client certificate.
  */
 export const frontCarriesLink = ({ front, domain }: Pick<Given, 'front' | 'domain'>): boolean =>
   front.kind === 'httpApi' && domain?.truststore === undefined
@@ -122,7 +123,7 @@ export const frontCarriesLink = ({ front, domain }: Pick<Given, 'front' | 'domai
 export const isFrontPublic = (given: Pick<Given, 'front' | 'domain'>): boolean =>
   frontCarriesLink(given) || (given.front.kind === 'loadBalancer' && !given.front.internal)
 
-/** Settings without effect for a kind of front, with the reason. */
+/** Settings without effect for a kind of front end, with the reason. */
 const IDLE: Readonly<Record<Given['front']['kind'], Readonly<Record<string, string>>>> = {
   httpApi: {},
   privateRestApi: {
@@ -140,7 +141,7 @@ const IDLE: Readonly<Record<Given['front']['kind'], Readonly<Record<string, stri
 
 type Rule = (given: Given & Others) => string | false
 
-/** Rules between settings of fronts, each with the setting at fault. */
+/** Rules between settings of front ends, each with the setting at fault. */
 const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   [
     'domain',
@@ -223,9 +224,9 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
 ]
 
 /**
- * Returns the faults between settings of fronts, each with the name of its setting.
+ * Returns the faults between settings of front ends, each with the name of its setting.
  * @param given the settings as read
- * @param named names of the settings that were given
+ * @param named names of the settings that the deployment gives
  */
 export function findFrontFaults(given: Given & Others, named: readonly string[]): string[] {
   const idle = { ...IDLE[given.front.kind], ...(given.linkDomain || frontCarriesLink(given) ? {} : NO_LINK) }
@@ -242,7 +243,10 @@ export function findFrontFaults(given: Given & Others, named: readonly string[])
 
 const NO_LINK = { linkThrottle: 'without linkDomain other clusters cannot reach this one' }
 
-/** Adds `apiAddress` from the name of the clients' front, unless it is set or a proxy has another address. */
+/**
+ * Adds `apiAddress` from the name of the clients' front end, unless `apiAddress` is set or a proxy has
+ * another address.
+ */
 export function addDefaultApiAddress(given: unknown): unknown {
   const { apiAddress, domain, proxy } = (given ?? {}) as Record<string, unknown>
   const name = (domain as { name?: unknown } | undefined)?.name

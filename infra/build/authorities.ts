@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { dirname, resolve } from 'node:path'
 import { parseAuthorities } from '../../shared/replication/handlers/certificates.ts'
 
-/** File in a bundle that `shipAuthorities` writes. */
+/** File with CA certificates in a bundle, which `shipAuthorities` writes. */
 export const AUTHORITIES_FILE = 'authorities.json'
 
 const LARGEST = 1_048_576
@@ -11,7 +11,7 @@ const LARGEST = 1_048_576
  * Reads the certificates of a folder and its subfolders.
  * @param folder relative to the working directory
  * @returns PEM by name, relative to the folder
- * @throws Error if there is no such folder, or a file contains anything but CA certificates
+ * @throws Error if the folder does not exist, or a file contains anything but CA certificates
  */
 export function readAuthorities(folder: string): Record<string, string> {
   const from = resolve(folder)

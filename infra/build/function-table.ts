@@ -12,15 +12,21 @@ interface OwnSettings {
   strictCeremony?: boolean
 }
 
-/** How a function differs from the others, apart from its uses. */
+/** The settings by which a function differs from other functions, apart from its uses. */
 interface FunctionRow {
-  /** settings that it reads in addition to the common ones */
+  /** settings that the function reads in addition to the common settings */
   settings?: readonly (keyof OwnSettings)[]
-  /** the only workflow that it starts or resumes; absent: all workflows of operations */
+  /** the only workflow that the function starts or resumes; absent: all workflows of operations */
   workflow?: string
-  /** `wire`: its table calls are frequent and use our own client; absent: all calls except commits use the SDK */
+  /**
+   * `wire`: the function's table calls are frequent and use our own client; absent: all calls except commits
+   * use the SDK
+   */
   tables?: 'wire'
-  /** setting with its own domain, whose requests pass no proxy; absent: it has no domain */
+  /**
+   * setting with the function's own domain, whose requests pass no proxy; absent: the function has no domain
+   * of its own
+   */
   domain?: 'linkDomain'
 }
 
@@ -33,7 +39,7 @@ export const functionTable: Readonly<Record<string, FunctionRow>> = {
   login: { tables: 'wire' },
   'on-attempt': { workflow: ATTEMPT_WORKFLOW },
   'on-drill': { settings: ['drill'], workflow: DRILL_WORKFLOW_NAME },
-  // applies the primary's journal continuously, in the least memory that Lambda offers
+  // on-pull applies the primary's journal continuously, in the least memory that Lambda offers
   'on-pull': { tables: 'wire' },
   rekey: { settings: ['strictCeremony'] },
   renewal: { tables: 'wire' },

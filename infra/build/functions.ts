@@ -10,7 +10,10 @@ import { bundlesDir, checkoutRoot, listFunctionNames } from '../checkout.ts'
 import { leanSdkPlugin } from './lean-sdk.ts'
 import { declaredUsesOfFunction } from './uses.ts'
 
-/** SDK clients that are bundled only if one of these uses needs them. */
+/**
+ * SDK clients, each with the uses that need it. A bundle contains a client only if the function has one of
+ * these uses.
+ */
 const clients: Record<string, readonly EndpointUse[]> = {
   '@aws-sdk/client-ec2': ['instances'],
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
@@ -19,8 +22,8 @@ const clients: Record<string, readonly EndpointUse[]> = {
   '@aws-sdk/client-sts': ['instances', 'principals'],
 }
 
-// An ESM import of node:http creates a namespace of all its members, including getters that load undici, which takes
-// about 20 ms. `process.getBuiltinModule` avoids that.
+// An ESM import of node:http creates a namespace of all its members, including getters that load undici,
+// which takes about 20 ms. `process.getBuiltinModule` avoids this cost.
 const lazyBuiltins: Plugin = {
   name: 'lazy-builtins',
   setup({ onResolve, onLoad }) {
@@ -37,7 +40,8 @@ const lazyBuiltins: Plugin = {
   },
 }
 
-// Path help names all endpoints. This plugin leaves out their handlers and libraries.
+// Path help lists all endpoints. This plugin leaves the handlers and libraries of the endpoints out of the
+// bundle.
 const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
@@ -65,7 +69,7 @@ const namesOf = ({ name, endpoints }: EndpointGroup) => ({
   endpoints: endpoints.map(({ method, path, also, summary }) => ({ method, path, also, summary })),
 })
 
-/** The function that is built. The bundler's plugins read it at each rebuild. */
+/** The function that is being bundled. The bundler's plugins read this object at each rebuild. */
 interface Wanted {
   name: string
   uses: readonly EndpointUse[]
@@ -76,9 +80,9 @@ const ENTRY = 'the function'
 const EAGER = 'what the function loads'
 
 /**
- * Puts everything that a function loads before its first event into one file. Otherwise esbuild creates a file for
- * each set of lazy parts that share a module, and loading each file costs a fraction of a millisecond. Every lazy
- * part imports all of it, so that these sets are equal.
+ * Puts everything that a function loads before its first event into one file. Otherwise esbuild creates a
+ * file for each set of lazy parts that share a module, and loading each file costs a fraction of a
+ * millisecond. Every lazy part imports all eager modules, so that these sets are equal.
  */
 const eagerInOneFile = (wanted: Wanted): Plugin => ({
   name: 'eager-in-one-file',
@@ -104,7 +108,7 @@ const eagerInOneFile = (wanted: Wanted): Plugin => ({
   },
 })
 
-// Selects the entry point of the function, and leaves out SDK clients that it does not use.
+// Selects the entry point of the function, and leaves out SDK clients that the function does not use.
 const functionOf = (wanted: Wanted): Plugin => ({
   name: 'function-of',
   setup({ onResolve }) {
@@ -128,7 +132,8 @@ async function newBundler(directory: string): Promise<Bundler> {
   const wanted: Wanted = { name: '', uses: [] }
   const builds = await context({
     entryPoints: { index: ENTRY },
-    // never written to; its siblings have the same relative path to the sources
+    // esbuild writes nothing to this directory; sibling directories have the same relative path to the
+    // sources
     outdir: `${directory}/function`,
     write: false,
     outExtension: { '.js': '.mjs' },
@@ -169,7 +174,7 @@ async function newBundler(directory: string): Promise<Bundler> {
   return { bundle, end: () => builds.dispose() }
 }
 
-/** Libraries that their licence requires to ship unmodified, with the licence. */
+/** Libraries that must be shipped unmodified, with the licence, because their licence requires it. */
 const unchanged = ['openpgp']
 
 async function copyPackage(library: string, target: string): Promise<void> {
@@ -207,8 +212,8 @@ async function buildPage(folder: string): Promise<void> {
 const GROWTH = '400'
 
 /**
- * Bundles every function into a directory; `metafiles.json` lists the content of each.
- * @throws Error if bounds contradict each other; no function, host or synthesis would start with them
+ * Bundles every function into a directory; `metafiles.json` lists the content of each bundle. / @throws Error
+ * if bounds contradict each other, because no function, host or synthesis would start with such bounds
  */
 export async function buildFunctionBundles(directory = bundlesDir): Promise<void> {
   const broken = findBrokenBoundRelations(bounds)

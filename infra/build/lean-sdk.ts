@@ -4,7 +4,7 @@ import type { Plugin } from 'esbuild'
 
 /** The replacement of an SDK module in bundles. */
 interface Replaced {
-  /** matches the end of its path */
+  /** matches the end of the module's path */
   path: RegExp
   contents: (path: string) => string
 }
@@ -12,14 +12,17 @@ interface Replaced {
 const CLIENT = `@aws-sdk/client-[^/]+/dist-es`
 
 /**
- * Replaces a client's defaults for Node.js. `buildClientSettings` passes all values, so this leaves out the readers of
- * shared configuration files, which Lambda does not have, the SDK's HTTP client and the long user agent.
+ * Replaces an SDK client's defaults for Node.js. `buildClientSettings` passes all values, so the replacement
+ * leaves out the readers of shared configuration files, which Lambda does not have, the SDK's HTTP client and
+ * the long user agent.
  */
 const RUNTIME = `import { getRuntimeConfig as shared } from './runtimeConfig.shared'
   export const getRuntimeConfig = settings =>
     ({ ...shared(settings), runtime: 'node', eventStreamSerdeProvider: () => undefined, ...settings })`
 
-/** Reads settings from environment variables only. */
+/**
+ * Replaces the SDK's configuration loader by a function that reads settings from environment variables only.
+ */
 const VARIABLES = `export const loadConfig = ({ environmentVariableSelector, default: other }) => async () =>
   environmentVariableSelector(process.env) ?? (typeof other === 'function' ? other() : other)`
 
@@ -47,7 +50,9 @@ const replaced: readonly Replaced[] = [
 const UNUSED = /^(@aws-sdk\/endpoint-cache|bowser)$/
 const UNUSED_LATER = /^@smithy\/core\/event-streams$/
 
-/** Leaves out of the SDK what our clients do not use: half of its size, and most of its load time. */
+/**
+ * Leaves out of the SDK the parts that our clients do not use: half of its size, and most of its load time.
+ */
 export const leanSdkPlugin: Plugin = {
   name: 'lean-sdk',
   setup({ onResolve, onLoad }) {

@@ -7,8 +7,8 @@ import { escapeToOneLine } from './output.ts'
 const REDIRECTED = [301, 302, 307, 308]
 
 /**
- * Sends one API request and follows one redirect within the same origin. It follows no other redirect, because that
- * would send the token or the login proof to a host that the user did not name.
+ * Sends one API request and follows one redirect within the same origin. It follows no other redirect,
+ * because another origin would get the token or the login proof, although the user did not name its host.
  * @param base base URL of the API, see `parseApiBase`
  * @throws CommandEnded `unreachable`, or `refused` for a redirect to another origin
  */
@@ -30,7 +30,7 @@ export async function sendRequest(
   return exchangeApiRequest(there, asking, connection)
 }
 
-/** Most characters shown of the API's errors, and of a text that is not from the API. */
+/** Maximum number of characters to show of the API's errors, and of a text that is not from the API. */
 const LONGEST_REFUSAL = 4000
 const LONGEST_TEXT = 300
 
@@ -43,7 +43,7 @@ export function describeRefusal({ status, body, text }: ApiResponse): string {
   return `${status} ${escapeToOneLine(told) || 'without a reason'}`
 }
 
-/** How long a request is repeated, and who is informed. */
+/** How long a request is repeated, and who receives messages about repetitions. */
 export interface RepeatOptions {
   timeoutMs: number
   say: (text: string) => void
@@ -55,8 +55,9 @@ export interface RepeatOptions {
 const GATEWAY_RETRY_S = 5
 
 /**
- * Returns the seconds after which a refused request is repeated. Undefined: it is not repeated. API Gateway sends no
- * Retry-After when the function takes longer than 30 s, and the function goes on meanwhile.
+ * Returns the seconds after which a refused request is repeated, or undefined if the request must not be
+ * repeated. API Gateway sends no Retry-After when the function takes longer than 30 s, although the function
+ * continues to work.
  */
 export function retryDelay({ status, retryAfter, body }: ApiResponse): number | undefined {
   const isOfGateway = (status === 503 || status === 504) && typeof body['message'] === 'string'
@@ -64,10 +65,9 @@ export function retryDelay({ status, retryAfter, body }: ApiResponse): number | 
 }
 
 /**
- * Repeats a request until it succeeds. It is repeated when the answer has Retry-After, or when API Gateway answered
- * in place of the cluster.
- * @returns the body of the answer
- * @throws CommandEnded `refused` with the answer's errors, and whatever `send` throws
+ * Repeats a request until it succeeds. The request is repeated when the answer has Retry-After, or when API
+ * Gateway answered in place of the cluster. / @returns the body of the answer / @throws CommandEnded
+ * `refused` with the answer's errors, and every error that `send` throws
  */
 export async function requestUntilAccepted(
   send: () => Promise<ApiResponse>,

@@ -6,7 +6,7 @@ export type CommandEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Connection settings for all clusters. */
 export interface ApiConnection {
-  /** PEM certificates of CAs; absent: those of the runtime */
+  /** PEM certificates of CAs; absent: the CAs of the runtime */
   ca?: readonly string[]
   /** client certificate and key, PEM */
   cert?: string

@@ -1,4 +1,4 @@
-/** Exit codes of the command. @see docs/look-up/command.md#exit-codes */
+/** Exit codes of the `cloud-auth` command. @see docs/look-up/command.md#exit-codes */
 export const exitCodes = {
   done: 0,
   refused: 1,

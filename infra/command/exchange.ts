@@ -13,7 +13,7 @@ export interface ApiRequestOptions {
   /** absent: no body is sent */
   body?: object
   token?: string
-  /** replace the default header `x-vault-request` */
+  /** headers that replace the default header `x-vault-request` */
   headers?: Readonly<Record<string, string>>
 }
 
@@ -27,16 +27,18 @@ export interface ApiResponse {
   text: string
 }
 
-/** Most bytes of an answer, unless the caller sets a lower limit. */
+/** Maximum number of bytes of an answer, unless the caller sets a lower limit. */
 const MOST_BYTES = 8 * 2 ** 20
-/** Bounds for Retry-After in seconds: a server can neither make the client hammer it nor keep the client waiting. */
+/**
+ * Bounds for Retry-After in seconds, so that a server can neither make the client hammer it nor keep the
+ * client waiting.
+ */
 const RETRY_AFTER = { least: 1, most: 60 }
 
 /**
- * Sends one request on a new connection to this URL only, and reads the answer, bounded in time and size. It verifies
- * certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0.
- * @returns the answer; `location` is the target of a redirect, which is not followed
- * @throws CommandEnded `unreachable`
+ * Sends one request on a new connection to this URL only, and reads the answer, bounded in time and size. The
+ * connection verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0. / @returns the answer;
+ * `location` is the target of a redirect, which is not followed / @throws CommandEnded `unreachable`
  */
 export async function exchangeApiRequest(
   url: URL,

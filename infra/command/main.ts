@@ -28,7 +28,7 @@ if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
   )
 }
 
-/** The commands. @returns the exit, unless it throws */
+/** The commands of `cloud-auth`, by name. @returns the exit, unless the command throws */
 const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitName>>> = {
   login,
   'token-helper': tokenHelper,
@@ -86,12 +86,12 @@ async function tokenHelper(read: ParsedCommand): Promise<ExitName> {
     drain,
     logIn: async () => (await run()).client_token,
   })
-  // without a line break, because the clients use the whole output as the token
+  // prints no line break, because the clients use the whole output as the token
   print(text)
   return 'done'
 }
 
-/** Returns the clusters of the command line, else those of the environment. */
+/** Returns the clusters that the command line names, else the clusters of the environment. */
 function clustersOf({ words }: ParsedCommand): readonly NamedCluster[] {
   const named = words.length > 0 ? words : (env['CLOUD_AUTH_CLUSTERS'] ?? '').split(/\s+/).filter(Boolean)
   if (named.length === 0)

@@ -12,7 +12,7 @@ export const commandRows = {
 export type CommandName = keyof typeof commandRows
 
 interface CommandOption {
-  /** placeholder of its value in the help; absent: it takes none */
+  /** placeholder of the option's value in the help; absent: the option takes no value */
   readonly value?: string
   /** environment variables that replace a missing option, in this order */
   readonly variables?: readonly string[]
@@ -90,12 +90,14 @@ export interface ParsedCommand {
   words: readonly string[]
 }
 
-/** Words of the token helper protocol. `vault` and `bao` call a helper with one of them only. */
+/**
+ * Words of the token helper protocol. `vault` and `bao` call a token helper with exactly one of these words.
+ */
 const HELPER_WORDS = ['get', 'store', 'erase']
 
 /**
  * Parses a command line.
- * @returns the help text if it was requested
+ * @returns the parsed command, or the help text if the user requested help
  * @throws CommandEnded `usage`
  */
 export function parseCommandLine(

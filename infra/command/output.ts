@@ -20,7 +20,8 @@ export const escapeForTerminal = (text: string): string =>
 export const escapeToOneLine = (text: string): string => escapeForTerminal(text.replace(/\s+/g, ' ').trim())
 
 /**
- * Creates the writer that all programs use for terminals. @returns a function that writes a text without a line break
+ * Creates the function with which all programs write to terminals. @returns a function that writes a text
+ * without a line break
  */
 export const createTerminalWriter =
   (stream: NodeJS.WritableStream) =>

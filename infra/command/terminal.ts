@@ -3,14 +3,17 @@ import { Writable } from 'node:stream'
 
 /** Asks the user on standard error, and reads answers from standard input, one line each. */
 export interface Terminal {
-  /** returns the next line; undefined: the input has ended. `hidden`: a terminal does not show what is typed */
+  /**
+   * asks a question and returns the next line of input; undefined: the input has ended. `hidden`: a terminal
+   * does not show the typed text
+   */
   line(question: string, how?: { hidden: boolean }): Promise<string | undefined>
   /** reads the input to its end */
   drain(): Promise<void>
   close(): void
 }
 
-/** Creates a terminal. It opens standard input at the first question only. */
+/** Creates a terminal. The terminal opens standard input at the first question only. */
 export function openTerminal(): Terminal {
   let lines: ReturnType<typeof opened> | undefined
   const ask = () => {
@@ -36,7 +39,7 @@ function opened() {
     },
   })
   const reading = createInterface({ input: process.stdin, output, terminal })
-  // in a terminal, readline takes Ctrl-C for itself
+  // in a terminal, readline intercepts Ctrl-C, so the signal is sent to this process again
   reading.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   const answers = reading[Symbol.asyncIterator]()
   return {

@@ -14,7 +14,7 @@ export function applyAccountSettings(stack: Stack, { tags, permissionsBoundaryAr
 
 type CustomerKey = keyof NonNullable<Settings['customerKeys']>
 
-/** Imports a customer's KMS key once per stack. Returns undefined if the settings name none. */
+/** Imports a customer's KMS key once per stack. Returns undefined if the settings name no such key. */
 export function importCustomerKey(
   scope: Construct,
   { customerKeys }: Settings,
@@ -42,7 +42,10 @@ export const allowKeyThroughService = (
   })
 }
 
-/** Returns the encryption properties of a log group: the customer's key, or none for CloudWatch's default. */
+/**
+ * Returns the encryption properties of a log group: the customer's key, or no key for CloudWatch's default
+ * encryption.
+ */
 export function createLogGroupEncryption(scope: Construct, settings: Settings): { encryptionKey?: IKey } {
   const encryptionKey = importCustomerKey(scope, settings, 'logs')
   return encryptionKey ? { encryptionKey } : {}

@@ -14,8 +14,8 @@ const NAME = 'on-audit-entries'
 
 interface AuditCarrierProps extends FunctionContext {
   /**
-   * log group that audited functions print to. The carrier prints to another one, because it would carry its own
-   * lines otherwise.
+   * log group that audited functions print to. The carrier prints to another log group, because otherwise it
+   * would carry its own lines.
    */
   source: LogGroup
 }
@@ -30,8 +30,8 @@ export class AuditCarrier extends Construct {
 
   constructor(scope: Construct, id: string, { source, ...surroundings }: AuditCarrierProps) {
     super(scope, id)
-    // The function is a child of the scope and not of this construct, because the embedded host derives a function's
-    // folder from the first id of its path.
+    // The function is a child of the scope and not of this construct, because the embedded host derives a
+    // function's folder from the first id of its path.
     const { lambda, called } = new GroupFunction(scope, NAME, {
       ...surroundings,
       name: NAME,
@@ -62,8 +62,8 @@ export class AuditCarrier extends Construct {
   }
 
   /**
-   * Subscribes the carrier to log events whose message is an object with the member `audit`. Only audit entries have
-   * it.
+   * Subscribes the carrier to log events whose message is an object with the member `audit`. Only audit
+   * entries have this member.
    */
   private subscribe(lambda: IFunction, source: LogGroup): CfnSubscriptionFilter {
     const permission = new CfnPermission(this, 'Permission', {

@@ -9,7 +9,7 @@ import { type AlarmName, alarmNameInStage } from '../watching/alarms.ts'
 /** Name of the alias that callers invoke when functions have canaries. */
 export const LIVE_ALIAS_NAME = 'live'
 
-/** Alarms that roll a deployment back: they show failing functions to callers and operators. */
+/** Alarms that roll a deployment back, because they show callers and operators failing functions. */
 const ALARMS: readonly AlarmName[] = ['FunctionFailed', 'ServerErrors', 'WorkflowFailed']
 
 const COMPUTE = 'Lambda'

@@ -7,15 +7,15 @@ import {
   type WorkflowArns,
 } from './workflow-definition.ts'
 
-/** Error that is not retried, and the timeout of a whole drill in seconds. */
+/** Error of a drill that is not retried, and the timeout of a whole drill in seconds. */
 const STOPPED = 'DrillStopped'
 const LONGEST_DRILL_SECONDS = 7200
 const STEP_PAUSE_SECONDS = 2
 
 /**
  * Defines the workflow of a drill: a planned switch and the switch back, step by step. After a step fails
- * permanently, the step `stopped` reports why. The machine only passes names and the drill's id, which is the
- * execution's name.
+ * permanently, the step `stopped` reports why. The state machine only passes names and the drill's id, which
+ * is the execution's name.
  */
 export function defineDrillWorkflow(arns: WorkflowArns) {
   const names = [...drillSteps.map(({ name }) => name), 'report']

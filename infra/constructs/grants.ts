@@ -44,7 +44,7 @@ const outside = (patterns: readonly string[]) => onlyValues('StringNotLike', { [
 type Act = 'stores' | 'deletes'
 type Table = Parameters<typeof guardedPartitionPatterns>[0]
 
-/** Returns a predicate: the guard lets a use store, or delete. */
+/** Returns a predicate that reports whether a table guard lets a use store, or delete, items. */
 const opens = (use: EndpointUse, act: Act) => (guard: keyof typeof tableGuards) => {
   const uses: readonly EndpointUse[] = tableGuards[guard][act]
   return uses.includes(use)
@@ -65,7 +65,10 @@ const tokens = openTo('mint', 'stores', 'data')
 /** Attributes that decrementing a token's remaining uses may touch. The token's data is in other attributes. */
 const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
 
-/** Allows writes to the journal. Every use that writes needs it while a journal is kept. */
+/**
+ * Allows writes to the journal. Every use that writes items needs this statement while a cluster keeps a
+ * journal.
+ */
 const journal = (store: StorageResources): PolicyStatement =>
   allow(
     ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
@@ -73,7 +76,7 @@ const journal = (store: StorageResources): PolicyStatement =>
     within(journalPartitionPatterns),
   )
 
-/** Allows stores and deletes in the cluster table where the guards permit them. */
+/** Allows stores and deletes in the cluster table where the table guards permit them. */
 const owned = (use: EndpointUse, store: StorageResources): PolicyStatement[] => [
   allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo(use, 'stores', 'cluster'))),
   allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within(openTo(use, 'deletes', 'cluster'))),
@@ -90,7 +93,10 @@ const slotOf = (use: EndpointUse, { ceremony }: StorageResources): PolicyStateme
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
-/** Statements of each declared use. DescribeInstances and the IAM read actions support no narrower resource. */
+/**
+ * IAM statements of each declared use. DescribeInstances and the IAM read actions support no narrower
+ * resource.
+ */
 const granted: Record<EndpointUse, (scope: PolicyGrantScope) => PolicyStatement[]> = {
   read: ({ store }) => [
     allow(['dynamodb:BatchGetItem', 'dynamodb:Query'], [store.data.tableArn, store.cluster.tableArn]),
@@ -137,7 +143,7 @@ const granted: Record<EndpointUse, (scope: PolicyGrantScope) => PolicyStatement[
   // the caller or the configured key signs these calls, so the function's role needs no permission
   'caller-identity': () => [],
   'access-keys': () => [],
-  // this cluster's own key signs calls to other clusters
+  // this cluster's own key signs calls to other clusters, so the role needs no permission
   peers: () => [],
   pull: ({ pullArn }) => [allow(['lambda:InvokeFunction'], [pullArn])],
   events: ({ busArn }) => [
@@ -182,7 +188,7 @@ const granted: Record<EndpointUse, (scope: PolicyGrantScope) => PolicyStatement[
     ...owned('apply', store),
     allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(entryPartitionPatterns)),
   ],
-  // read from files in the bundle
+  // the function reads CA certificates from files in its bundle, so the role needs no permission
   authorities: () => [],
   licence: () => [],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],

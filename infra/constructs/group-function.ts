@@ -36,7 +36,7 @@ import { Canary, LIVE_ALIAS_NAME } from './canary.ts'
 import { buildPolicyStatements } from './grants.ts'
 import type { StorageResources } from './storage.ts'
 
-/** What all Lambda functions of a cluster share. */
+/** The properties that all Lambda functions of a cluster share. */
 export interface FunctionContext {
   settings: Settings
   store: StorageResources
@@ -54,7 +54,7 @@ export interface FunctionProps extends FunctionContext {
 
 export interface GroupFunctionProps extends FunctionProps {
   timeout: Duration
-  /** shared log group; absent: the function gets its own */
+  /** shared log group; absent: the function gets its own log group */
   logs?: LogGroup
   recursiveLoop?: RecursiveLoop
 }
@@ -67,20 +67,23 @@ const FIXED = { 'on-job': 'job', 'on-pull': 'pull' } as const
 const nameOf = ({ stage }: Settings, folder: keyof typeof FIXED): string =>
   `cloud-auth-${stage}-${FIXED[folder]}`
 
-/** Returns the name by which other functions invoke it: with the alias if canaries are on. */
+/** Returns the name by which other functions invoke a function: with the alias if canaries are on. */
 const calledName = (settings: Settings, folder: keyof typeof FIXED): string =>
   settings.canary ? `${nameOf(settings, folder)}:${LIVE_ALIAS_NAME}` : nameOf(settings, folder)
 
 const isFixed = (folder: string): folder is keyof typeof FIXED => folder in FIXED
 
 /**
- * Returns the name of a workflow's state machine. It is fixed, so that functions can reference it without a
- * CloudFormation dependency.
+ * Returns the name of a workflow's state machine. The name is fixed, so that functions can reference the
+ * state machine without a CloudFormation dependency.
  */
 export const stageWorkflowName = ({ stage }: Settings, workflow: string): string =>
   `cloud-auth-${stage}-${workflow}`
 
-/** Returns the ARN of a workflow's state machine. With an empty name: the common prefix of all. */
+/**
+ * Returns the ARN of a workflow's state machine, or with an empty name the common prefix of all workflow
+ * ARNs.
+ */
 const workflowArn = (scope: Construct, settings: Settings, workflow: string): string =>
   Stack.of(scope).formatArn({
     service: 'states',
@@ -95,7 +98,8 @@ const workflowsOf = (name: string): readonly string[] => {
 }
 
 /**
- * Returns the removal policy of a log group. Even when retained, a log group of a failed stack creation is deleted.
+ * Returns the removal policy of a log group. CloudFormation deletes even a retained log group when the
+ * creation of its stack fails.
  */
 export const logRemovalPolicy = ({
   deletionProtection,
@@ -117,8 +121,8 @@ export const createFunctionLogGroup = (
 const ENVIRONMENT = { largest: 4096, unknown: 256 }
 
 /**
- * Checks the size of the variables.
- * @throws Error if Lambda would reject them, which would otherwise happen at the end of a long deployment
+ * Checks the size of a function's environment variables. / @throws Error if Lambda would reject the
+ * variables, because Lambda itself would reject them only at the end of a long deployment
  */
 function checked(name: string, variables: Readonly<Record<string, string>>): Record<string, string> {
   const sizes = Object.entries(variables).map(([variable, value]) => ({
@@ -135,13 +139,16 @@ function checked(name: string, variables: Readonly<Record<string, string>>): Rec
   )
 }
 
-/** Returns the reserved concurrency of a function. Undefined: it uses the account's unreserved pool. */
+/**
+ * Returns the reserved concurrency of a function, or undefined if the function uses the account's unreserved
+ * pool.
+ */
 const reservedFor = (name: string, { loginConcurrency, drConcurrency }: Settings): number | undefined =>
   name === 'login'
     ? loginConcurrency
     : (drConcurrency as Record<string, number | undefined> | undefined)?.[name]
 
-/** Reports whether the API calls a function. Workers are not called from outside. */
+/** Reports whether the API calls a function. The API never calls workers. */
 const isCalled = (name: string): boolean => !Object.hasOwn(workerDefinitions, name)
 
 /** Reports whether callers reach a function past the proxy in front of the clients' API. */
@@ -151,7 +158,8 @@ const hasOwnDomain = (name: string, settings: Settings): boolean => {
 }
 
 /**
- * Returns a worker's memory in MB, unless the settings override it. Undefined: the worker has no value of its own.
+ * Returns a worker's memory in MB, unless the settings override it. Returns undefined if the worker has no
+ * value of its own.
  */
 const workerMemory = (name: string): number | undefined =>
   (workerDefinitions as Record<string, WorkerDefinition>)[name]?.memory
@@ -179,7 +187,9 @@ function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
 /** A Lambda function with its log group, and a role limited to its declared uses. */
 export class GroupFunction extends Construct {
   readonly lambda: LambdaFunction
-  /** what callers invoke: the function, or its alias if it has provisioned concurrency or a canary */
+  /**
+   * the target that callers invoke: the function, or its alias if it has provisioned concurrency or a canary
+   */
   readonly called: IFunction
   readonly logs: LogGroup
 
@@ -200,15 +210,15 @@ export class GroupFunction extends Construct {
         timeout: props.timeout,
         role: createFunctionRole(this, props, [this.logs]),
         logGroup: this.logs,
-        // with JSON logging, console.log of an object becomes one log event; audit entries leave the function this
-        // way
+        // with JSON logging, console.log of an object becomes one log event; functions emit audit entries as
+        // such events
         loggingFormat: LoggingFormat.JSON,
         applicationLogLevelV2: ApplicationLogLevel.INFO,
         environment: buildFunctionVariables(this, props),
         functionName: isFixed(name) ? nameOf(settings, name) : undefined,
         reservedConcurrentExecutions: reservedFor(name, settings),
         recursiveLoop: props.recursiveLoop,
-        // Lambda's own tracing; the code adds no segments
+        // enables Lambda's own tracing; our code adds no segments
         tracing: settings.tracing ? Tracing.ACTIVE : undefined,
       }),
     )
@@ -233,8 +243,8 @@ export class GroupFunction extends Construct {
 const OF_TABLES = ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*']
 
 /**
- * Creates the role of a function, limited to its declared uses.
- * @param logs log groups that it writes to
+ * Creates the role of a function, limited to the function's declared uses. / @param logs log groups that the
+ * function writes to
  */
 export function createFunctionRole(
   scope: Construct,
@@ -272,8 +282,8 @@ export function createFunctionRole(
 }
 
 /**
- * Builds the environment variables of a function. The API references the functions, so no variable can hold the API's
- * generated address: without `apiAddress`, handlers take it from the request.
+ * Builds the environment variables of a function. The API references the functions, so no variable can hold
+ * the API's generated address: without `apiAddress`, handlers take the address from the request.
  */
 export function buildFunctionVariables(
   scope: Construct,

@@ -6,9 +6,9 @@ import type { DataStack } from '../stacks/data.ts'
 interface TableNames {
   tableArn: string
   tableName: string
-  /** ARN of the stream; undefined: the table has none */
+  /** ARN of the stream; undefined: the cluster table has no stream */
   tableStreamArn?: string | undefined
-  /** hash that changes with the definition of the stream's table */
+  /** hash of the table's definition, which changes with the stream */
   streamDefinition?: string
 }
 
@@ -24,7 +24,7 @@ export interface StorageResources {
   key: { keyArn: string }
 }
 
-/** Returns the data stack's tables and key, or the restored ones that the settings name. */
+/** Returns the data stack's tables and key, or the restored tables and key that the settings name. */
 export function resolveStorage(scope: Construct, { restored }: Settings, own: DataStack): StorageResources {
   if (!restored)
     return {
@@ -45,7 +45,7 @@ export function resolveStorage(scope: Construct, { restored }: Settings, own: Da
   return {
     data: table(restored.dataTable),
     cluster: { ...table(restored.clusterTable), tableStreamArn: restored.clusterStreamArn },
-    // a ceremony table is not worth restoring
+    // restored tables include no ceremony table, because its secrets expire within an hour
     ceremony: own.ceremony,
     key: restored.keyArn === undefined ? own.key : { keyArn: restored.keyArn },
   }

@@ -9,7 +9,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 
-/** Most stream records in one invocation. */
+/** Maximum number of stream records in one invocation. */
 const STREAM_BATCH = 100
 
 interface StreamSourceProps {
@@ -23,9 +23,9 @@ interface StreamSourceProps {
 }
 
 /**
- * Invokes a function for items inserted into a table. Lambda halves a failing batch until only the faulty records are
- * left, and then drops them. That is safe because each of these functions also scans for all its work once a minute.
- * The alarm on failed functions notifies the operators.
+ * Invokes a function for items inserted into a table. Lambda halves a failing batch until only the faulty
+ * records are left, and then drops these records. Dropping them is safe, because each of these functions also
+ * scans for all its work once a minute. The alarm on failed functions notifies the operators.
  */
 export class StreamSource extends Construct {
   constructor(scope: Construct, id: string, { lambda, stream, partitions, definition }: StreamSourceProps) {
@@ -51,8 +51,8 @@ export class StreamSource extends Construct {
         }),
       ],
     })
-    // CloudFormation reads another stack's output only when it updates this stack, and skips stacks whose template
-    // did not change. The tag changes the template.
+    // CloudFormation reads another stack's output only when it updates this stack, and skips stacks whose
+    // template did not change. This tag changes the template.
     Tags.of(mapping).add('cloud-auth:stream-of', definition)
   }
 }

@@ -36,7 +36,9 @@ import { webPathRules } from './web-paths.ts'
 /** Folder in functions/ of the group that the Web Function serves. */
 const NAME = 'login'
 
-/** Seconds that Lambda's timeout exceeds the program's own, so that the program can still answer. */
+/**
+ * Seconds by which Lambda's timeout exceeds the program's own timeout, so that the program can still answer.
+ */
 const GRACE = 5
 
 /** Status codes that CloudFront would cache for ten seconds, whatever Cache-Control says. */
@@ -44,7 +46,7 @@ const CACHED_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 
 interface WebLoginsProps extends FunctionContext {
   web: NonNullable<Settings['webLogins']>
-  /** stack that owns the tables, unless the settings name restored ones */
+  /** stack that owns the tables, unless the settings name restored tables */
   owner: Stack
   /** log group of the API's functions */
   logs: LogGroup
@@ -53,9 +55,8 @@ interface WebLoginsProps extends FunctionContext {
 }
 
 /**
- * Runs logins in a Web Function, where concurrent requests share an environment. A CloudFront distribution in front
- * of it and of the API is the one address of all clients.
- * @see docs/do/web-logins.md
+ * Runs logins in a Web Function, where concurrent requests share an environment. All clients use one address,
+ * a CloudFront distribution in front of the Web Function and the API. / @see docs/do/web-logins.md
  */
 export class WebLogins extends Construct {
   readonly distribution: Distribution
@@ -69,7 +70,7 @@ export class WebLogins extends Construct {
   private webFunction(props: WebLoginsProps): WebFunction {
     const { settings, web, logs, bundles } = props
     const ofLogins = { ...props, name: NAME }
-    // Lambda writes to this group first, and would create it without a retention period
+    // Lambda writes to this log group first, and would create it without a retention period
     const local = new LogGroup(this, 'LocalLogs', {
       logGroupName: `${logs.logGroupName}.local`,
       ...createLogGroupEncryption(this, settings),
@@ -116,8 +117,8 @@ export class WebLogins extends Construct {
 }
 
 /**
- * Returns the table names as imports. The CDK also copies all variables into the code asset, where a plain reference
- * to another stack's resource would not resolve.
+ * Returns the table names as CloudFormation imports. The CDK also copies all variables into the code asset,
+ * where a plain reference to another stack's resource would not resolve.
  */
 function tableNames({ store: { cluster, data }, owner }: WebLoginsProps): Record<string, string> {
   const imported = (name: string) => (Token.isUnresolved(name) ? owner.exportValue(name) : name)
@@ -128,11 +129,11 @@ const originAt = (host: string, secretArn: string): IOrigin =>
   new HttpOrigin(host, {
     protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
     readTimeout: Duration.seconds(30),
-    // CloudFormation resolves the secret at deployment; the template has only its name
+    // CloudFormation reads the secret at deployment; the template has only the secret's name
     customHeaders: { 'X-Origin-Secret': SecretValue.secretsManager(secretArn).unsafeUnwrap() },
   })
 
-/** Returns a behaviour that forwards everything except the Host header, and caches nothing. */
+/** Returns a CloudFront behaviour that forwards everything except the Host header, and caches nothing. */
 const behaviour = (origin: IOrigin): BehaviorOptions => ({
   origin,
   allowedMethods: AllowedMethods.ALLOW_ALL,

@@ -6,15 +6,21 @@ export const TASK_RETRY_RULES = [
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
-/** Fields of an error that the next state receives: its name, and Lambda's message if there is one. */
+/**
+ * Fields of an error that the next state receives: the error's name, and Lambda's message if the error has a
+ * message.
+ */
 export const CATCH_ERROR_OUTPUT = {
   error: '{% $states.errorOutput.Error %}',
   cause: "{% $exists($states.errorOutput.Cause) ? $states.errorOutput.Cause : '' %}",
 }
-/** The same fields as input of the step that reports the error. */
+/** The error's fields as input of the step that reports the error. */
 export const CAUGHT_ERROR_INPUT = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
 
-/** The first state: it distinguishes executions started by a request from those an operator started. */
+/**
+ * The first state of a workflow, which distinguishes executions that a request started from executions that
+ * an operator started.
+ */
 export const ENTRY_STATE_NAME = 'operation given?'
 
 export interface WorkflowArns {
@@ -25,9 +31,10 @@ export interface WorkflowArns {
 }
 
 /**
- * Defines a workflow. After a step fails permanently, the step `failed` gets its name and error. An execution without
- * an operation, for example one started in the AWS console, waits for the request that authorises it, and then runs
- * that request's operation. The machine passes only names and the operation's id, never secrets.
+ * Defines a workflow. After a step fails permanently, the step `failed` gets the name and the error of the
+ * failed step. An execution without an operation, for example one started in the AWS console, waits for the
+ * request that authorises it, and then runs that request's operation. The state machine passes only names and
+ * the operation's id, never secrets.
  */
 export function defineWorkflow(
   name: string,
@@ -86,8 +93,8 @@ export function defineWorkflow(
 }
 
 /**
- * Defines the entry states. An execution with an operation starts its first step at once. One without waits for a
- * request that brings an operation.
+ * Defines the entry states of a workflow. An execution with an operation starts its first step at once. An
+ * execution without an operation waits for a request that brings an operation.
  */
 export function defineWorkflowEntryStates(
   name: string,

@@ -11,7 +11,7 @@ interface WorkflowMachineProps {
   name: string
   definition: (arns: WorkflowArns) => object
   settings: Settings
-  /** runs the steps */
+  /** function that runs the steps of the workflow */
   worker: IFunction
 }
 

@@ -19,7 +19,7 @@ export type StackTemplates = ReadonlyMap<string, Template>
 interface Permission {
   action: string
   resource: string
-  /** canonical JSON; empty: none */
+  /** condition as canonical JSON; empty: no condition */
   condition: string
 }
 
@@ -60,7 +60,7 @@ function textOf(value: unknown): string {
   return textOf(inner)
 }
 
-/** Returns the name of a resource. @throws Error if RESOURCES has none */
+/** Returns the name of a resource. @throws Error if RESOURCES has no name for it */
 function nameResource(value: unknown): string {
   const text = textOf(value)
   const found = RESOURCES.map(([pattern, name]) => {
@@ -71,7 +71,7 @@ function nameResource(value: unknown): string {
   return found
 }
 
-/** Sorts members and values, so that equal conditions have equal texts. */
+/** Sorts members and values of a condition, so that equal conditions have equal texts. */
 function canonicalise(condition: Statement['Condition']): string {
   if (!condition) return ''
   const tests = Object.entries(condition).map(([test, keys]) => [
@@ -115,7 +115,7 @@ const scope: PolicyGrantScope = {
   busArn: ':event-bus/default',
 }
 
-/** Reasons of permissions that no use declares, by action and, if needed, resource. */
+/** Reasons of permissions that belong to no declared use, by action and, if needed, resource. */
 const BESIDE: Readonly<Record<string, string>> = {
   'logs:CreateLogStream its log group':
     'writes its log, and the entries of the audit log that are carried from there',
@@ -130,7 +130,8 @@ const BESIDE: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns a lookup of each use's purpose: the comment before it in the list of uses. @throws Error if there is none
+ * Returns a function that looks up a use's purpose: the comment above the use in the list of uses. @throws
+ * Error if a use has no comment
  */
 function readReasons(): (use: EndpointUse) => string {
   const text = readFileSync(`${checkoutRoot}shared/api/endpoint.ts`, 'utf8')
@@ -144,7 +145,7 @@ function readReasons(): (use: EndpointUse) => string {
   return use => found.get(use) ?? ''
 }
 
-/** Returns a lookup of a permission's reasons: the uses that need it. */
+/** Returns a function that looks up a permission's reasons: the uses that need the permission. */
 function reasonsOf(name: string): (permission: Permission) => string {
   const why = readReasons()
   const uses = declaredUsesOfFunction(name).map(use => {
@@ -165,7 +166,7 @@ function reasonsOf(name: string): (permission: Permission) => string {
   }
 }
 
-/** Formats a condition: the partitions, and other tests. */
+/** Formats the condition of a permission: the partitions, and other tests. */
 function conditionText(condition: string): string {
   if (condition === '') return ''
   const { Null: _, ...tests } = JSON.parse(condition) as Record<string, Record<string, string[]>>
@@ -246,10 +247,13 @@ export const renderPermissionSections = (templates: StackTemplates): string =>
     .map(({ owner, statements }) => `## ${owner}\n\n${tableOf(owner, statements)}\n`)
     .join('\n')}`
 
-/** More holders than that are counted, not named. */
+/** Maximum number of role names to list. A longer list of holders is shown as a count. */
 const MAX_NAMED = 8
 
-/** Returns who holds each permission, the rarest first: permissions with the same holders and condition share a line. */
+/**
+ * Returns the roles that hold each permission, the rarest permission first. Permissions with the same holders
+ * and condition share a line.
+ */
 function holdersTable(templates: StackTemplates): string {
   const permissions = rolesIn(templates).flatMap(({ owner, statements }) =>
     statements.flatMap(permissionsIn).map(one => ({ ...one, owner })),

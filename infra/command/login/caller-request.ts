@@ -1,7 +1,10 @@
 import { CommandEnded } from '../ended.ts'
 import { signLogin } from './signed-login.ts'
 
-/** The header that every server of the auth method accepts. */
+/**
+ * The header that binds a signed request to one server, in the spelling that every server of the auth method
+ * accepts.
+ */
 const SERVER_ID_HEADER = 'X-Vault-AWS-IAM-Server-ID'
 /** A signature for this region is valid at the global STS endpoint. */
 const GLOBAL = 'us-east-1'

@@ -23,13 +23,14 @@ function withoutBreaks(text: string): string {
 }
 
 const METADATA_TIMEOUT_MS = 5000
-/** Most bytes of an item; a document and its signature have about 2 kB. */
+/** Maximum number of bytes of a metadata item; a document and its signature have about 2 kB. */
 const MOST_BYTES = 64 * 1024
 const SESSION_SECONDS = '60'
 
 /**
  * Fetches the signed identity document of this instance from its metadata service (IMDSv2).
- * @throws CommandEnded `refused` if a variable disables the service, `unreachable` if it does not answer
+ * @throws CommandEnded `refused` if a variable disables the metadata service, `unreachable` if the service
+ * does not answer
  */
 export async function fetchEc2LoginProof(
   kind: keyof typeof instanceDocumentKinds,
@@ -60,7 +61,7 @@ export function metadataServiceUrl(environment: CommandEnvironment): string {
   return (given('SERVICE_ENDPOINT') ?? usual).replace(/\/+$/, '')
 }
 
-/** Fetches one item. @param asking method and IMDSv2 headers */
+/** Fetches one item from the metadata service. @param asking method and IMDSv2 headers */
 async function item(url: string, asking: Pick<ApiRequestOptions, 'method' | 'headers'>): Promise<string> {
   if (!URL.canParse(url))
     throw new CommandEnded('usage', `AWS_EC2_METADATA_SERVICE_ENDPOINT must be a URL, not ${url}`)

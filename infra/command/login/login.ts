@@ -17,9 +17,8 @@ export interface LoginAuth {
 const LOGIN_PAUSE_MS = 60_000
 
 /**
- * Logs in.
- * @param say receives messages on retries and on an unencrypted address
- * @throws CommandEnded
+ * Logs in and returns the `auth` object of the answer. / @param say receives messages on retries and on an
+ * unencrypted address / @throws CommandEnded
  */
 export async function logInToCluster(
   asked: LoginOptions,
@@ -46,7 +45,7 @@ export async function logInToCluster(
 const isUnencrypted = (base: string): boolean =>
   base.startsWith('http:') && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(base).hostname)
 
-/** Characters that a token may have: those allowed in a header. */
+/** Matches a token whose characters are all allowed in a header. */
 const TOKEN = /^[\x21-\x7e]+$/
 
 /** Reports whether the server's nonce is absent or safe to print to a terminal and a shell. */

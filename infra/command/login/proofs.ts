@@ -10,7 +10,7 @@ export interface LoginOptions {
   role?: string
   method: 'iam' | 'ec2'
   profile?: string
-  /** region to sign for; `auto`: the configured one; absent: that of the global endpoint */
+  /** region to sign for; `auto`: the configured region; absent: the region of the global endpoint */
   region?: string
   headerValue?: string
   document: keyof typeof instanceDocumentKinds
@@ -26,7 +26,7 @@ const REGION = /^(auto|[a-z]{2}(-[a-z]+)+-\d+)$/
 
 /**
  * Checks the options of a login.
- * @param values of the options
+ * @param values values of the options on the command line
  * @throws CommandEnded `usage`
  */
 export function checkLoginOptions(
@@ -52,8 +52,8 @@ export function checkLoginOptions(
 }
 
 /**
- * Creates the login parameters that prove the caller's identity. For an instance they include its nonce, if there is
- * one.
+ * Creates the login parameters that prove the caller's identity. For an EC2 instance the parameters include
+ * its nonce, if the options give one.
  */
 export async function createLoginProofFromOptions(
   asked: LoginOptions,

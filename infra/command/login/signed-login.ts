@@ -11,10 +11,10 @@ export interface WorkloadCredentials {
 const BODY = 'Action=GetCallerIdentity&Version=2011-06-15'
 
 /**
- * Creates the parameters of an iam login: a GetCallerIdentity request, signed with Signature Version 4 and never
- * sent.
+ * Creates the parameters of an iam login: a GetCallerIdentity request, signed with Signature Version 4 and
+ * never sent.
  * @param serverId value of the header that binds the request to one server
- * @param serverIdHeader name of that header; servers accept one of two, or both
+ * @param serverIdHeader name of the header with the server's ID; servers accept one of two names, or both
  */
 export function signLogin(
   credentials: WorkloadCredentials,

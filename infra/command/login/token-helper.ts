@@ -2,7 +2,7 @@ import { describeRefusal, sendRequest } from '../ask.ts'
 import type { ApiConnection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 
-/** What the token helper needs. It prints only the token on standard output. */
+/** Ports of the token helper, which prints only the token on standard output. */
 interface HelperPorts {
   base: string
   connection: ApiConnection
@@ -14,16 +14,16 @@ interface HelperPorts {
 }
 
 /**
- * Runs one call of the token helper protocol. It stores nothing: `get` returns the environment's token while it is
- * valid, else the token of a new login; `store` and `erase` do nothing.
- * @throws CommandEnded
+ * Runs one call of the token helper protocol. The helper stores nothing: `get` returns the environment's
+ * token while it is valid, else the token of a new login; `store` and `erase` do nothing. / @throws
+ * CommandEnded
  */
 export async function runTokenHelper(words: readonly string[], ports: HelperPorts): Promise<string> {
   const [word = '', ...more] = words
   if (more.length > 0 || !['get', 'store', 'erase'].includes(word))
     throw new CommandEnded('usage', 'token-helper needs exactly one word: get, store or erase')
   if (word === 'get') return getToken(ports)
-  // reads the token, because the writing client would otherwise get a broken pipe
+  // reads the token that the client writes, because the client would otherwise get a broken pipe
   if (word === 'store') await ports.drain()
   return ''
 }

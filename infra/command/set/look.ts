@@ -50,7 +50,7 @@ export const CLUSTER_WAIT_LIMIT_MS = 10 * 60_000
 /** The clock of a run. */
 export const systemSetClock = { now: Date.now, sleep: (ms: number) => setTimeout(ms) }
 
-/** How a program reaches the clusters of a set. */
+/** Options with which a program reaches the clusters of a set. */
 interface SetClusterOptions {
   connection: ApiConnection
   token: string
@@ -58,7 +58,7 @@ interface SetClusterOptions {
   say(text: string): void
 }
 
-/** Creates a cluster for the runner. */
+/** Creates the cluster object that the runner of set operations uses. */
 export const createSetCluster = (
   cluster: NamedCluster,
   { connection, token, say }: SetClusterOptions,

@@ -4,7 +4,9 @@ import type { ExitName } from '../ended.ts'
 import { escapeToOneLine } from '../output.ts'
 import type { NamedCluster } from './look.ts'
 
-/** Returns the milliseconds since a time by this machine's clock, at least 0. Null: the time is unknown. */
+/**
+ * Returns the milliseconds since a time by this machine's clock, at least 0, or null if the time is unknown.
+ */
 const ageOf = (time: number | undefined, now: number): number | null =>
   time === undefined ? null : Math.max(0, now - time)
 
@@ -19,7 +21,7 @@ const shownPeer = (
   canary_age_ms: canaryAge_ms ?? null,
 })
 
-/** Summarises a cluster by its own answer. Null: the answer does not have it. */
+/** Summarises a cluster by its own answer. A member is null if the answer does not have it. */
 function shownCluster({ name, answer, silent }: ObservedCluster, address: string, now: number) {
   const status = answer?.status
   const position = status?.position ?? null
@@ -29,7 +31,7 @@ function shownCluster({ name, answer, silent }: ObservedCluster, address: string
     name,
     address,
     reachable: silent === undefined,
-    /** why the cluster did not answer now */
+    /** the reason why the cluster did not answer */
     silent: silent?.why ?? null,
     age_ms: answer ? now - answer.at : null,
     health: answer?.health ?? null,
@@ -38,7 +40,9 @@ function shownCluster({ name, answer, silent }: ObservedCluster, address: string
     state: status?.state || null,
     set: status?.set || null,
     position,
-    /** for a secondary: positions that its primary has reported and it lacks */
+    /**
+     * for a secondary: number of positions that its primary has reported and the secondary has not applied
+     */
     lag: reported === undefined || position === null ? null : Math.max(0, reported - position),
     peers: [...(status?.secondaries ?? []), ...(status?.primary ? [status.primary] : [])].map(peer =>
       shownPeer(peer, now),
@@ -54,7 +58,7 @@ type ShownCluster = ReturnType<typeof shownCluster>
 /** The output of `status`. */
 export interface SetSummary {
   verdict: Extract<ExitName, 'done' | 'unwell' | 'unreachable'>
-  /** verdict on all clusters together; empty: only one was named */
+  /** verdict on all clusters together; empty: the user named only one cluster */
   headline: string
   /** faults of the clusters, one sentence each */
   faults: readonly string[]
@@ -78,7 +82,7 @@ export function summariseSet(
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
 
-/** Formats the summary for people. The headline and the faults are last. */
+/** Formats the summary of a set for people. The headline and the faults are last. */
 export function formatSet({ headline, faults, clusters }: SetSummary): string {
   const last = faults.length === 0 ? ['All is well.'] : faults.map(fault => `! ${escapeToOneLine(fault)}`)
   const lines = headline === '' ? last : [escapeToOneLine(headline), ...last]

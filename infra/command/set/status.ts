@@ -8,16 +8,18 @@ import { formatSet, summariseSet } from './shown.ts'
 interface StatusPorts {
   connection: ApiConnection
   json: boolean
-  /** seconds between two looks; absent: one look only */
+  /** seconds between two observations; absent: one observation only */
   every?: number
-  /** clears the terminal before the next look */
+  /** clears the terminal before the next observation */
   clear(): void
   print(text: string): void
-  /** aborted: stops after the current look */
+  /** aborted: stops after the current observation */
   signal: AbortSignal
 }
 
-/** Observes clusters once or repeatedly, and prints them. @returns the verdict of the last look */
+/**
+ * Observes clusters once or repeatedly, and prints their state. @returns the verdict of the last observation
+ */
 export async function printSetStatus(
   clusters: readonly NamedCluster[],
   ports: StatusPorts,

@@ -11,12 +11,12 @@ import { CommandEnded } from '../ended.ts'
 import { createSetCluster, type NamedCluster, systemSetClock } from './look.ts'
 import { formatSet, summariseSet } from './shown.ts'
 
-/** Ports of a switch. */
+/** Ports of a planned switch between two clusters. */
 export interface SwitchPorts {
   connection: ApiConnection
   /** a DR operation token */
   token: string
-  /** asks before a step; false ends the switch there */
+  /** asks the operator before a step; false ends the switch before the step */
   confirm(question: string): Promise<boolean>
   say(text: string): void
   /** called with the state of the set after each observation, for messages on an interruption */
@@ -34,8 +34,7 @@ export interface CompletedSwitchStep {
 const goal: SetGoal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits: WAIT_LIMITS_MS }
 
 /**
- * Performs a planned switch from whatever state the set is in.
- * @throws CommandEnded with the state of the set
+ * Performs a planned switch from any state of the set. / @throws CommandEnded with the state of the set /
  * @see docs/runbooks/planned-switch.md
  */
 export async function switchPrimaryOfSet(
@@ -77,7 +76,7 @@ export async function switchPrimaryOfSet(
   }
 }
 
-/** Describes a step, with its number in the runbook. */
+/** Describes a step of the switch, with its number in the runbook. */
 function describeStep(step: SetStep, { from, to }: ObservedPair): string[] {
   if (step.do === 'promote')
     return [

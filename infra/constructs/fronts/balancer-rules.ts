@@ -1,9 +1,9 @@
 import { splitIntoBatches } from '../../../shared/values/batches.ts'
 
-/** Longest expression in characters that a load balancer accepts. */
+/** Maximum length of a path expression that a load balancer accepts, in characters. */
 const LONGEST = 128
 
-/** Most values in one condition. */
+/** Maximum number of values in one condition of a load balancer rule. */
 const MOST = { elements: 3, bytes: Number.POSITIVE_INFINITY }
 
 const GREEDY = '/{proxy+}'
@@ -16,12 +16,13 @@ export interface BalancerRule<T> {
 
 const escaped = (text: string): string => text.replace(/[.+*?^${}()|[\]\\]/g, '\\$&')
 
-/** Counts the path segments with fixed text. */
+/** Counts the segments of a path that have a fixed text. */
 const fixedParts = (path: string): number => path.split('/').filter(part => !part.startsWith('{')).length
 
 /**
- * Returns the rules of a listener in priority order. When two match, the one with more fixed segments wins, as in API
- * Gateway. A path and its greedy child share one expression.
+ * Returns the rules of a listener in priority order. When two rules match a path, the rule with more fixed
+ * segments wins, as in API Gateway. A path and its greedy child, such as `/a` and `/a/{proxy+}`, share one
+ * path expression.
  */
 export function buildBalancerRules<T>(
   routes: readonly (readonly [path: string, to: T])[],
@@ -43,7 +44,7 @@ export function buildBalancerRules<T>(
     .toArray()
 }
 
-/** @throws Error if the expression is longer than a load balancer accepts */
+/** @throws Error if the path expression is longer than a load balancer accepts */
 function expressionOf(path: string, tail: string): string {
   const parts = path
     .split('/')

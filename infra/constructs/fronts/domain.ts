@@ -12,7 +12,7 @@ export interface DnsAliasTarget {
   zoneId: string
 }
 
-/** Adds an alias record for a name, if the settings name its hosted zone. */
+/** Adds a DNS alias record for a name, if the settings name its hosted zone. */
 export function addDnsAlias(
   scope: Construct,
   { name, zoneId }: Pick<Domain, 'name' | 'zoneId'>,
@@ -37,7 +37,7 @@ interface ApiDomainProps {
 export class ApiDomain extends Construct {
   readonly target: DnsAliasTarget
 
-  /** @param domain without `zoneId`, the DNS record is made elsewhere */
+  /** @param domain without `zoneId`, the operator makes the DNS record */
   constructor(scope: Construct, id: string, { domain, api, stage }: ApiDomainProps) {
     super(scope, id)
     const { name, certificateArn, truststore } = domain

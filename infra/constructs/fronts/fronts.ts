@@ -12,29 +12,30 @@ import { PrivateRestApi } from './rest-api.ts'
 import { HEALTH_ROUTE, LINK_ROUTE, type ServedFunction } from './served.ts'
 import { SharedName } from './shared-name.ts'
 
-/** A metric that counts 5xx responses of a front, with its alarm. */
+/** A metric that counts 5xx responses of a front end, with its alarm. */
 interface ErrorMetric {
   alarm: 'ServerErrors' | FrontAlarm
   series: MetricSeries
 }
 
-/** The entrances of a cluster: the clients' front and, if needed, a separate one for other clusters. */
+/**
+ * The entrances of a cluster: the clients' front end and, if needed, a separate front end for other clusters.
+ */
 export interface ApiFronts {
   /** base address for clients */
   address: string
-  /** the default endpoint of the public HTTP API; absent with other fronts */
+  /** the default endpoint of the public HTTP API; absent with other front ends */
   endpoint?: string
   errors: ErrorMetric[]
-  /** requests, and responses with 4xx and 5xx */
+  /** metrics of requests, and of responses with 4xx and 5xx */
   requests: MetricSeries[]
-  /** resources that let requests in; other resources can be ordered before them */
+  /** resources that let requests in, so that other resources can be created before them */
   entrances: CfnResource[]
 }
 
 /**
- * Creates the front that the settings name, and a separate HTTP API for other clusters if that front cannot carry
- * their calls.
- * @param logs log group of the functions
+ * Creates the front end that the settings name, and a separate HTTP API for other clusters if that front end
+ * cannot carry their calls. / @param logs log group of the functions
  */
 export function createApiFronts(
   scope: Construct,
@@ -71,7 +72,7 @@ function clientsFront(
     : balanced(scope, settings, served, front, logs)
 }
 
-/** Returns the only address that stays open. Undefined: API Gateway's default endpoint stays open. */
+/** Returns the only address that stays open, or undefined if API Gateway's default endpoint stays open. */
 const closedFor = ({ apiAddress, closeDefaultEndpoint, domain }: Settings): string | undefined =>
   closeDefaultEndpoint || domain?.truststore ? apiAddress : undefined
 
@@ -172,7 +173,7 @@ function balanced(
   })
   return {
     address: apiAddress,
-    // first the functions' own errors, then those of the load balancer when a function does not answer
+    // first the functions' own errors, then the load balancer's errors when a function does not answer
     errors: [
       { alarm: 'ServerErrors', series: series('HTTPCode_Target_5XX_Count') },
       { alarm: 'BalancerErrors', series: series('HTTPCode_ELB_5XX_Count') },
@@ -182,7 +183,7 @@ function balanced(
   }
 }
 
-/** Creates an HTTP API with the link's route only. Without `linkDomain` it creates none. */
+/** Creates an HTTP API with the link's route only. Returns undefined without `linkDomain`. */
 function linkFront(
   scope: Construct,
   settings: Settings,

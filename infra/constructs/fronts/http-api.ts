@@ -27,14 +27,14 @@ interface HttpApiProps {
   /** last part of the access log's name */
   log: string
   throttle: Throttle
-  /** throttles of single routes, so that traffic on other routes cannot use up their quota */
+  /** throttles of single routes, so that traffic on other routes cannot use up the quota of these routes */
   throttles?: Readonly<Record<string, Throttle>>
 }
 
 /**
- * An HTTP API that is imported as one OpenAPI definition. One CloudFormation resource per route would need one call
- * each to a control plane that accepts a few calls a second. The API references the functions, so no function may
- * reference the API.
+ * An HTTP API that is imported as one OpenAPI definition. With a CloudFormation resource for each route, a
+ * deployment would make one call per route to a control plane that accepts a few calls a second. The API
+ * references the functions, so no function may reference the API.
  */
 export class HttpApi extends Construct {
   readonly api: CfnApi
@@ -62,7 +62,7 @@ const FIELDS = [
   'responseLatency',
 ]
 
-// Uses CloudFormation's property names, because the CDK does not convert route settings.
+// Uses CloudFormation's property names for throttles, because the CDK does not convert route settings.
 const limit = ({ rate, burst }: Throttle) => ({ ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst })
 
 // The access log omits paths, because a path may contain a role tag.
@@ -71,8 +71,8 @@ function stageOf(
   api: CfnApi,
   { settings, throttle, throttles = {}, log: name }: HttpApiProps,
 ) {
-  // Log groups with this prefix need no entry in the account's size-limited log delivery policy. The name is fixed,
-  // so a log group that survived its stack would block the next deployment.
+  // Log groups with the prefix `/aws/vendedlogs/` need no entry in the account's size-limited log delivery
+  // policy. The name is fixed, so a log group that survived its stack would block the next deployment.
   const log = new LogGroup(scope, 'AccessLog', {
     logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/${name}`,
     ...createLogGroupEncryption(scope, settings),
@@ -98,8 +98,9 @@ function stageOf(
 }
 
 /**
- * Returns the API's definition as OpenAPI 3.0 with API Gateway's extensions. All paths of a Lambda function share one
- * integration. Every verb reaches the function, because its error for a wrong verb is part of the interface.
+ * Returns the API's definition as OpenAPI 3.0 with API Gateway's extensions. All paths of a Lambda function
+ * share one integration. Requests with any verb reach the function, because the function's error for a wrong
+ * verb is part of the interface.
  */
 const definitionOf = (
   { name: title, served, closedFor }: HttpApiProps,
@@ -108,7 +109,7 @@ const definitionOf = (
   defined({
     openapi: '3.0.1',
     info: { title, version },
-    // an import reads this extension on a server, and warns about a server without an address
+    // API Gateway reads this extension on a server, and warns about a server without an address
     servers: closedFor
       ? [
           {

@@ -20,7 +20,7 @@ interface LoadBalancerProps {
   served: readonly ServedFunction[]
   place: Place
   domain: NonNullable<Settings['domain']>
-  /** certificate of a second name that leads here */
+  /** certificate of a second DNS name that leads to this load balancer */
   moreCertificate: string | undefined
 }
 
@@ -35,7 +35,10 @@ const ATTRIBUTES = {
 const attributes = (all: Readonly<Record<string, string>>) =>
   Object.entries(all).map(([key, value]) => ({ key, value }))
 
-/** A load balancer that invokes the functions itself. It passes any verb, and at most 1 MB in each direction. */
+/**
+ * A load balancer that invokes the functions itself. The load balancer passes any verb, and at most 1 MB in
+ * each direction.
+ */
 export class LoadBalancer extends Construct {
   readonly balancer: CfnLoadBalancer
   readonly listener: CfnListener

@@ -20,8 +20,8 @@ interface PrivateRestApiProps {
 }
 
 /**
- * A private REST API, reachable only through interface endpoints of VPCs. It is imported as one definition, as the
- * HTTP API is.
+ * A private REST API, reachable only through interface endpoints of VPCs. CloudFormation imports it as one
+ * OpenAPI definition, like the HTTP API.
  */
 export class PrivateRestApi extends Construct {
   readonly api: CfnRestApi
@@ -59,7 +59,10 @@ export class PrivateRestApi extends Construct {
     return new CfnDeployment(this, `Deployment${hash}`, { restApiId: this.api.ref })
   }
 
-  /** The address through the first VPC endpoint. It resolves with or without private DNS in the VPC. */
+  /**
+   * The address of the private API through the first VPC endpoint. This address resolves with or without
+   * private DNS in the VPC.
+   */
   get address(): string {
     const { region, urlSuffix } = Stack.of(this)
     return `https://${this.api.ref}-${this.endpoint}.execute-api.${region}.${urlSuffix}`
@@ -83,8 +86,8 @@ const policyFor = (vpcEndpointIds: readonly string[]) => ({
 })
 
 /**
- * Response for verbs that API Gateway does not know. Its own text "Missing Authentication Token" would mislead
- * clients.
+ * Response for verbs that API Gateway does not know, because API Gateway's text "Missing Authentication
+ * Token" would mislead clients.
  */
 const ODD_VERB = {
   statusCode: 405,

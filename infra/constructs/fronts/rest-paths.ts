@@ -5,8 +5,9 @@ const GREEDY = '{proxy+}'
 const isVariable = (part: string): boolean => part.startsWith('{') && part !== GREEDY
 
 /**
- * Converts paths to resources of a REST API, below its stage. A REST resource can have one variable child only, and a
- * greedy variable counts: next to `a/{x}/b`, the path `a/{proxy+}` becomes `a/{x}` and `a/{x}/{proxy+}`.
+ * Converts paths to resources of a REST API, below its stage. A REST resource can have one variable child
+ * only, and a greedy variable is a variable child too: next to `a/{x}/b`, the path `a/{proxy+}` becomes
+ * `a/{x}` and `a/{x}/{proxy+}`.
  * @param routes each path with its target; paths outside the stage are left out
  */
 export function toRestPaths<T>(routes: readonly (readonly [path: string, to: T])[]): Map<string, T> {

@@ -14,7 +14,7 @@ export const DEFAULT_ROUTE = '/$default'
 export const LINK_ROUTE = `${linkPath}{proxy+}`
 export const HEALTH_ROUTE = '/v1/sys/health'
 
-/** An invoked Lambda function: the function itself or an alias. */
+/** A Lambda function as callers invoke it: the function itself or an alias. */
 export type InvokedFunction = Pick<IFunction, 'functionArn'>
 
 /** A Lambda function with the paths that lead to it. */
@@ -48,7 +48,7 @@ export const permitInvocation = (scope: Construct, { name, lambda }: ServedFunct
   })
 }
 
-/** Returns the parameters of a path as OpenAPI names them: `{proxy+}` becomes `proxy`. */
+/** Returns the parameters of a path with their names in OpenAPI: `{proxy+}` becomes `proxy`. */
 export const requestParametersOf = (path: string) =>
   [...path.matchAll(/\{([^}+]+)\+?\}/g)].map(([, name]) => ({
     name,

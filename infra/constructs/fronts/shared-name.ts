@@ -42,9 +42,10 @@ interface SharedNameProps {
 }
 
 /**
- * This cluster's part of a DNS name that leads to the serving cluster of a DR set. Route 53 checks health at the
- * cluster's own address and accepts only 200. If the cluster is not publicly reachable, the check follows an alarm on
- * the cluster's log. DNS only follows the fencing of a set; it never decides who serves.
+ * This cluster's part of a DNS name that leads to the serving cluster of a DR set. Route 53 checks health at
+ * the cluster's own address and accepts only status 200. If the cluster is not publicly reachable, the health
+ * check follows an alarm on the cluster's log. DNS only follows the fencing of a set, and never decides which
+ * cluster serves.
  */
 export class SharedName extends Construct {
   constructor(scope: Construct, id: string, { settings, shared, dnsName, logs }: SharedNameProps) {
@@ -73,8 +74,8 @@ export class SharedName extends Construct {
   }
 
   /**
-   * Creates an alarm that is on while this cluster reports that it does not serve. It notifies nobody, because a
-   * secondary is always in that state.
+   * Creates an alarm that is on while this cluster reports that it does not serve. The alarm notifies nobody,
+   * because a secondary never serves.
    */
   private alarm({ stage }: Settings, { logGroupName }: LogGroup): CfnAlarm {
     const [namespace, metricName] = [metricNamespace(stage), 'Serves']
@@ -101,12 +102,12 @@ export class SharedName extends Construct {
 }
 
 /**
- * Failed checks in a row that change the health. One is not enough, because Route 53 fails a check after two seconds
- * and a cold start may take longer.
+ * Number of failed checks in a row that change the health. One failed check is not enough, because Route 53
+ * fails a check after two seconds and a cold start may take longer.
  */
 const FAILURES = 2
 
-/** Returns a check by Route 53's health checkers. */
+/** Returns a health check by Route 53's health checkers. */
 const askedAt = (hostname: string, port: number): CfnHealthCheck.HealthCheckConfigProperty => ({
   type: 'HTTPS',
   fullyQualifiedDomainName: hostname,
@@ -118,7 +119,7 @@ const askedAt = (hostname: string, port: number): CfnHealthCheck.HealthCheckConf
   regions: REGIONS,
 })
 
-/** Returns a check by a CloudWatch alarm. A cluster without log lines counts as unhealthy. */
+/** Returns a health check by a CloudWatch alarm. A cluster without log lines counts as unhealthy. */
 const seenBy = (alarm: CfnAlarm): CfnHealthCheck.HealthCheckConfigProperty => ({
   type: 'CLOUDWATCH_METRIC',
   alarmIdentifier: { name: alarm.ref, region: Stack.of(alarm).region },

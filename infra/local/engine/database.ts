@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 const OPEN_TRIES = 500
 const OPEN_PAUSE_MS = 10
 
-/** Opens the engine's database for some work. Nothing else may use it at the same time. */
+/** Opens the engine's database for some work. No other process may use the database at the same time. */
 export async function withEngineDatabase<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
   const sqlite = await import('node:sqlite')
   // a process that was killed just now may still hold the file
@@ -16,7 +16,10 @@ export async function withEngineDatabase<T>(file: string, work: (database: Datab
   }
 }
 
-/** Returns the names of its tables. Undefined: the engine was killed before it had created its own. */
+/**
+ * Returns the names of the database's tables, or undefined if the engine was killed before it had created its
+ * own tables.
+ */
 export function listEngineTables(database: DatabaseSync): ReadonlySet<string> | undefined {
   const own = ['_tables', '_stream_records']
   const made = database.prepare('SELECT name FROM sqlite_master').all()
@@ -26,9 +29,9 @@ export function listEngineTables(database: DatabaseSync): ReadonlySet<string> | 
 }
 
 /**
- * Adds indexes and trims streams. Without the indexes, the engine reads a whole stream to find its next sequence
- * number, and a whole table for each page of a scan. The engine never trims streams. The newest record stays, because
- * sequence numbers continue from it.
+ * Adds indexes and trims streams. Without the indexes, the engine reads a whole stream to find its next
+ * sequence number, and a whole table for each page of a scan. The engine itself never trims streams. The
+ * newest record of a stream stays, because sequence numbers continue from it.
  */
 export function mendTableRecords(database: DatabaseSync): void {
   const names = listEngineTables(database)
@@ -43,9 +46,9 @@ export function mendTableRecords(database: DatabaseSync): void {
 }
 
 /**
- * Keeps table names secret. Every user of the machine can reach the engine's port and it checks no key, but a caller
- * must name a table. The engine lists names by reading all rows of `_tables` and fails on a row without a name, so
- * this adds such a row. Calls that name a table work as before.
+ * Keeps table names secret. Every user of the machine can reach the engine's port, and the engine checks no
+ * key, but a caller must name a table. To list names, the engine reads all rows of `_tables`, and fails on a
+ * row without a name, so this function adds such a row. Calls that name a table work as before.
  */
 export function hideTableNames(database: DatabaseSync): void {
   database.exec(`INSERT INTO _tables
@@ -53,7 +56,7 @@ export function hideTableNames(database: DatabaseSync): void {
     SELECT NULL, '', '', 0, 1, '' WHERE NOT EXISTS (SELECT 1 FROM _tables WHERE table_name IS NULL)`)
 }
 
-/** Allows or forbids new tables. Without this, other users could fill the disk with tables. */
+/** Allows or forbids new tables, because other users could otherwise fill the disk with tables. */
 export function allowNewTables(database: DatabaseSync, isAllowed: boolean): void {
   database.exec('DROP TRIGGER IF EXISTS no_new_tables')
   if (isAllowed) return

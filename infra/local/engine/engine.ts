@@ -45,13 +45,13 @@ export interface EngineOptions {
   region: string
   /** credentials of all callers, because an engine may separate data by access key */
   credentials: AccessKeyPair
-  /** keeps nothing */
+  /** true: the engine keeps nothing */
   memory?: boolean
-  /** Ctrl-C in a terminal does not reach the engine; its starter ends it */
+  /** true: Ctrl-C in a terminal does not reach the engine; its starter ends it */
   apart?: boolean
 }
 
-/** Creates a client of the engine itself. */
+/** Creates a DynamoDB client of the engine. */
 export const createEngineClient = (url: string, region: string, credentials: AccessKeyPair) =>
   new DynamoDBClient({ endpoint: url, region, credentials, maxAttempts: 1 })
 
@@ -60,12 +60,12 @@ const reached = (...place: Parameters<typeof createEngineClient>) => ({
   send: createDocumentSend(() => createEngineClient(...place)),
 })
 
-/** Returns the engine that the environment names. Empty: the one from npm. */
+/** Returns the address of the engine that the environment names. Empty: the engine from npm. */
 export const externalEngineUrl = (): string => process.env['DYNAMODB_ENDPOINT'] ?? ''
 
 /**
- * Starts the engine and creates the template's tables. Uses the engine that the environment names, else the one from
- * npm with its database in a directory.
+ * Starts the engine and creates the template's tables. Uses the engine that the environment names, else the
+ * engine from npm with its database in a directory.
  */
 export async function startEngine(options: EngineOptions): Promise<LocalEngine> {
   const given = externalEngineUrl()
@@ -98,7 +98,7 @@ async function startOwn(options: EngineOptions): Promise<LocalEngine> {
   if (secretNames) await closeToOthers(file, launch)
   const there = existsSync(file) ? await withEngineDatabase(file, listEngineTables) : undefined
   if (!there || tables.some(({ name }) => !there.has(name))) {
-    // the database and its tables must exist before they can be changed
+    // the database and its tables must exist before the host can change them
     const first = await launch()
     await createEngineTables(createEngineClient(first.url, region, credentials), tables)
     await first.stop()
@@ -117,7 +117,7 @@ async function closeToOthers(
   launch: () => Promise<{ stop: () => Promise<void> }>,
 ): Promise<void> {
   const isNew = !existsSync(file) || !(await withEngineDatabase(file, listEngineTables))
-  // the engine must create its own tables before they can be changed
+  // the engine must create its own tables before the host can change them
   if (isNew) await (await launch()).stop()
   await withEngineDatabase(file, database => {
     allowNewTables(database, true)
@@ -126,7 +126,10 @@ async function closeToOthers(
   })
 }
 
-/** Returns the secret prefix of a cluster's table names in its own engine. The cluster's directory stores it. */
+/**
+ * Returns the secret prefix of a cluster's table names in its own engine. The cluster's directory stores the
+ * prefix.
+ */
 export function readTablePrefix(directory: string): string {
   const file = `${directory}/tables.json`
   const kept = readTextFile(file)
@@ -139,7 +142,7 @@ export function readTablePrefix(directory: string): string {
 const ACTIVE_TRIES = 500
 const ACTIVE_PAUSE_MS = 10
 
-/** Creates the tables that do not exist yet. */
+/** Creates the template's tables that do not exist yet. */
 export async function createEngineTables(
   client: DynamoDBClient,
   tables: readonly TableModel[],

@@ -25,10 +25,10 @@ function binary(): string {
 const ENGINE_START_TRIES = 5
 
 /**
- * Starts the engine on a database file. The engine needs a port number, and another program may take the free port
- * first; then the engine ends and another port is tried.
+ * Starts the engine on a database file. The engine needs a port number, and another program may take the free
+ * port first; in this case the engine ends and another port is tried.
  * @param directory directory of the note on its process
- * @param options `portOf` returns a free port; `apart`: Ctrl-C in a terminal does not reach it
+ * @param options `portOf` returns a free port; `apart`: Ctrl-C in a terminal does not reach the engine
  */
 export async function launchEngineProcess(
   directory: string,
@@ -40,7 +40,8 @@ export async function launchEngineProcess(
     const child = spawn(binary(), ['--host', '127.0.0.1', '--port', String(port), '--db-path', file], {
       stdio: ['ignore', 'ignore', 'pipe'],
       detached: apart,
-      // with more threads, all of them contend for one lock, which takes half of a transaction's time
+      // one thread, because several threads of the engine would contend for one lock, which takes half of a
+      // transaction's time
       env: { ...process.env, TOKIO_WORKER_THREADS: '1' },
     })
     const pid = child.pid ?? 0
@@ -60,7 +61,10 @@ export async function launchEngineProcess(
 /** Engines of this process that are still running. */
 const running = new Set<ChildProcess>()
 
-/** Kills the engine whenever this process exits. A SIGKILL cannot be handled; `stopStaleEngine` covers that. */
+/**
+ * Kills the engine whenever this process exits. After a SIGKILL to this process, `stopStaleEngine` ends the
+ * engine at the next start.
+ */
 function endsWithThis(child: ChildProcess): void {
   if (running.size === 0) process.once('exit', killAll)
   running.add(child)
@@ -84,14 +88,14 @@ const ended = (child: ChildProcess, end: () => void): Promise<void> =>
 const ENGINE_START_TIMEOUT_MS = 60_000
 
 /**
- * Waits until the engine prints that it listens. An answer on its port proves nothing: another engine may answer
- * there, and two clusters would share a database.
+ * Waits until the engine prints that it listens. An answer on the engine's port proves nothing, because
+ * another engine may answer at this port, and two clusters would share a database.
  * @returns the error if the engine ended instead
  */
 const faultOf = (child: ChildProcess): Promise<string | undefined> =>
   new Promise<string | undefined>(resolve => {
     let said = ''
-    // the pipe is read until the end, because a full pipe would block the engine
+    // reads the engine's output until its end, because a full pipe would block the engine
     child.stderr?.on('data', chunk => {
       said = (said + chunk).slice(-500)
       if (said.includes('listening on')) resolve(undefined)

@@ -4,7 +4,7 @@ import { writeFileAtomically } from '../os/cluster-file.ts'
 
 const noteFile = (directory: string): string => `${directory}/engine.json`
 
-/** Writes down the engine that this host has started, for operators. */
+/** Writes the process ID of the engine that this host has started to a file, for operators. */
 export const recordEngineProcess = (directory: string, pid: number): void =>
   writeFileAtomically(noteFile(directory), JSON.stringify({ pid, host: process.pid }))
 
@@ -14,10 +14,9 @@ const ENGINE_EXIT_TRIES = 500
 const ENGINE_EXIT_PAUSE_MS = 10
 
 /**
- * Ends an engine that a killed host left behind, because two processes must not write to one database. It finds the
- * engine by its command line, which names the database. The caller holds the directory's lock, so no running host
- * uses the engine.
- * @throws Error if the engine cannot be ended
+ * Ends an engine that a killed host left behind, because two processes must not write to one database. Finds
+ * the engine by its command line, which names the database. The caller holds the directory's lock, so no
+ * running host uses the engine. / @throws Error if the engine cannot be ended
  */
 export async function stopStaleEngine(directory: string, database: string): Promise<void> {
   for (const pid of enginesOn(database)) end(pid)
@@ -36,7 +35,7 @@ function end(pid: number): void {
   }
 }
 
-/** Returns the processes that have opened a database. Empty where processes cannot be listed. */
+/** Returns the processes that have opened a database, or an empty list where processes cannot be listed. */
 function enginesOn(database: string): number[] {
   const pids = namesIn('/proc').filter(name => /^\d+$/.test(name))
   return pids.filter(pid => commandOf(pid).split('\0').includes(database)).map(Number)
@@ -50,7 +49,7 @@ const namesIn = (directory: string): string[] => {
   }
 }
 
-/** Returns the command line of a process. Empty: it has ended. */
+/** Returns the command line of a process. Empty: the process has ended. */
 const commandOf = (pid: string): string => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')

@@ -2,9 +2,12 @@ import { setTimeout } from 'node:timers/promises'
 import type { TableModel } from '../template/assembly.ts'
 import type { LocalEngine } from './engine.ts'
 
-/** Milliseconds between two rounds. */
+/** Milliseconds between two rounds of the sweeper. */
 const SWEEP_PERIOD_MS = 60_000
-/** Items read in one call. The engine has one lock and serves nothing else meanwhile. */
+/**
+ * Number of items that the sweeper reads in one call. The engine has one lock and serves no other call during
+ * this call.
+ */
 const AT_ONCE = 100
 /**
  * The pause after a call, as a multiple of the call's duration. It bounds the sweeper's share of the engine's time
@@ -40,7 +43,7 @@ export function startExpirySweeper(
 interface Sweeping {
   /** TTL attribute */
   ttl: string
-  /** called after each call with its duration in milliseconds */
+  /** called after each call to the engine with the duration of the call in milliseconds */
   resting: (worked: number) => Promise<void>
 }
 

@@ -13,7 +13,7 @@ export interface LocalGatewayOptions {
   front: FrontModel
   port: number
   invoke: (functionName: string, event: unknown) => Promise<unknown>
-  /** what requests wait for, except those of the link */
+  /** returns the promise that requests wait for, except requests of the link */
   hold?: () => Promise<void> | undefined
   /** paths that only this host serves, by method and path */
   extra?: Readonly<Record<string, string>>

@@ -4,14 +4,13 @@ import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-
 import { LinkService } from '../../../shared/wire/gen/link_pb.ts'
 import { type ListeningServer, listenOnLoopback } from '../os/loopback.ts'
 
-/** Most bytes of an unpacked request, as in the gateway behind. */
+/** Maximum bytes of an unpacked request, as in the gateway behind this port. */
 const LARGEST_QUESTION = 2 ** 20
 
 /**
- * Starts the link over HTTP/2. Only a host can offer it, because gRPC needs trailers. It forwards every call to the
- * gateway, and so to the same Lambda function.
- * @param gateway URL
- * @param port 0: any free one
+ * Starts a port for the link over HTTP/2. Only a host can offer this port, because gRPC needs trailers. The
+ * port forwards every call to the gateway, and so to the same Lambda function. / @param gateway URL / @param
+ * port 0: any free port
  */
 export async function startLinkPort(gateway: string, port = 0): Promise<ListeningServer> {
   const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))
@@ -39,7 +38,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<Listenin
   }
 }
 
-/** Forwards every method. gRPC would answer UNIMPLEMENTED to a method without handler. */
+/** Forwards every method of the link. gRPC would answer UNIMPLEMENTED to a method without handler. */
 function forwardTo(onward: Client<typeof LinkService>): ServiceImpl<typeof LinkService> {
   const names = Object.keys(LinkService.method) as (keyof typeof LinkService.method)[]
   const forward = (name: (typeof names)[number]) => [name, (call: never) => onward[name](call)]

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net'
 /** Builds the request line, with further headers, that replaces a LIST. */
 export type BuildListRequestLine = (path: string, query: string, version: string) => string
 
-/** Builds a GET with the query flag that clients use where LIST does not pass. */
+/** Replaces a LIST by a GET with the query flag that clients use where LIST does not pass. */
 export const buildFlaggedGetLine: BuildListRequestLine = (path, query, version) =>
   `GET ${path}?list=true${query ? `&${query}` : ''} ${version}`
 
 /**
- * Makes a server accept the verb LIST, which Node's HTTP parser does not know but many clients send. It rewrites the
- * request line of each such request on a kept-alive connection. All other bytes pass unchanged and at once, so that
- * the parser rejects non-HTTP input such as TLS immediately.
+ * Makes a server accept the verb LIST, which Node's HTTP parser does not know but many clients send. Rewrites
+ * the request line of each LIST request on a kept-alive connection. All other bytes pass unchanged and at
+ * once, so that the parser rejects non-HTTP input such as TLS immediately.
  * @param socket a socket that an HTTP server has just accepted
  */
 export function acceptListRequests(socket: Socket, line: BuildListRequestLine): void {
@@ -37,7 +37,7 @@ type State =
   | { at: 'body'; left: number }
   | { at: 'chunks'; held: Buffer }
   | { at: 'chunk'; left: number }
-  /** an upgrade or non-HTTP input, which is not inspected further */
+  /** an upgrade or non-HTTP input, whose bytes are not inspected further */
   | { at: 'opaque' }
 
 /** Rewrites the bytes of a connection in order. @returns the bytes for the parser */
@@ -98,7 +98,7 @@ function startOf(head: Buffer): number {
   return start
 }
 
-/** Reports whether the beginning of a head may still become a LIST. */
+/** Reports whether the beginning of a request's head may still become a LIST. */
 function mayBeList(held: Buffer): boolean {
   const line = held.subarray(startOf(held), startOf(held) + LIST.length)
   return line.equals(LIST.subarray(0, line.length)) || line.equals(LINE_END.subarray(0, 1))
@@ -121,8 +121,8 @@ function rewritten(head: Buffer, lineOf: BuildListRequestLine): Buffer {
   return Buffer.concat([Buffer.from(lineOf(path, query, version), 'latin1'), head.subarray(lineEnd)])
 }
 
-// A chunk is its length in hexadecimal, a line end, that many bytes, a line end. The last chunk is empty, followed by
-// trailers and an empty line. The content of a chunk passes at once.
+// Reads a chunked body. A chunk is its length in hexadecimal, a line end, that many bytes, a line end. The
+// last chunk is empty, followed by trailers and an empty line. The content of a chunk passes at once.
 function readChunks(held: Buffer): Step {
   const lineEnd = held.indexOf('\r\n')
   const size = lineEnd < 0 ? 0 : Number.parseInt(held.subarray(0, lineEnd).toString('latin1'), 16)

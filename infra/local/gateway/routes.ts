@@ -1,7 +1,7 @@
 import type { ApiRoute } from '../template/api-definitions.ts'
 import type { FrontModel } from '../template/fronts.ts'
 
-/** Finds the function that a front calls for a verb and a path. Undefined: none. */
+/** Finds the function that a front end calls for a verb and a path, or undefined if no route matches. */
 export type FindFunction = (method: string, path: string) => string | undefined
 
 export function createFunctionFinder(front: FrontModel): FindFunction {
@@ -39,7 +39,9 @@ export function createRouteFinder(routes: readonly ApiRoute[]): FindFunction {
   }
 }
 
-/** Returns how specific a match is, as a sortable text. Undefined: the route does not match. */
+/**
+ * Returns how specific the match of a route is, as a sortable text, or undefined if the route does not match.
+ */
 function rankOf(parts: readonly string[], given: readonly string[]): string | undefined {
   const greedy = parts.at(-1)?.endsWith('+}') ?? false
   const fixed = greedy ? parts.slice(0, -1) : parts
@@ -47,6 +49,6 @@ function rankOf(parts: readonly string[], given: readonly string[]): string | un
   const kinds = fixed.map((part, index) =>
     part === given[index] ? 'a' : part.startsWith('{') && given[index] !== '' ? 'b' : undefined,
   )
-  // if one path is a prefix of the other, the longer one comes first
+  // if one path is a prefix of the other, the longer path comes first
   return kinds.includes(undefined) ? undefined : `${greedy ? '2' : '1'}${kinds.join('')}c`
 }

@@ -20,28 +20,28 @@ export interface FunctionAnswer extends HttpApiAnswer {
   multiValueHeaders?: Record<string, string[]>
 }
 
-/** A request as a front sees it. */
+/** A request as a front end reads it. */
 interface Read {
   method: string
-  /** path for routes and rules; undefined: it matches nothing */
+  /** path for routes and rules; undefined: the path matches nothing */
   path: string | undefined
   /** decoded path as clients know it */
   whole: string
   event: unknown
 }
 
-/** The protocol of a front towards clients and functions. */
+/** The protocol of a front end towards clients and functions. */
 export interface FrontEventShape {
   /** limits in bytes */
   limits: { head: number; body: number }
-  /** status for a function that takes too long, and for one that fails */
+  /** status for a function that takes too long, and for a function that fails */
   faults: { late: number; failed: number }
   /** replacement of a LIST request line, which Node's parser does not know */
   list: BuildListRequestLine
   read(request: IncomingMessage, body: Buffer): Read
   /** @throws Error if the answer cannot be forwarded */
   answered(answer: FunctionAnswer): SentAnswer
-  /** the front's own answer */
+  /** the front end's own answer */
   own(status: number): SentAnswer
 }
 
@@ -59,8 +59,8 @@ const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]>
   Object.fromEntries(Object.entries(headersDistinct).map(([name, values]) => [name, values ?? []]))
 
 /**
- * Events of payload version 2.0. API Gateway does not pass the verb LIST; here it becomes the query flag.
- * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ * Uses events of payload version 2.0. API Gateway does not pass the verb LIST, so LIST becomes the query
+ * flag. / @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
  */
 const httpApi: FrontEventShape = {
   limits: { head: 10_240, body: 10 * MEGABYTE },
@@ -78,8 +78,8 @@ const httpApi: FrontEventShape = {
 }
 
 /**
- * Events of payload version 1.0. Paths are below a stage and still encoded; the query is decoded. LIST becomes the
- * query flag.
+ * Uses events of payload version 1.0. Paths are below a stage and still encoded; the query is decoded. LIST
+ * becomes the query flag.
  */
 const restApi = (stage: string): FrontEventShape => ({
   limits: { head: 10_240, body: 10 * MEGABYTE },
@@ -127,7 +127,7 @@ const restApi = (stage: string): FrontEventShape => ({
   }),
 })
 
-/** Returns the header names as they were sent, each with its values. */
+/** Returns the header names as the client sent them, each with its values. */
 function asSent({ rawHeaders }: IncomingMessage): Record<string, string[]> {
   const lists: Record<string, string[]> = Object.create(null)
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -146,16 +146,18 @@ function listedQuery(pairs: readonly (readonly [string, string])[]): Record<stri
   return Object.fromEntries([...lists].map(([name, own]) => [name, own.map(([, value]) => value)]))
 }
 
-/** Header that marks a former LIST. Its name is random, so that clients cannot send it. */
+/**
+ * Header that marks a request that was a LIST. The header's name is random, so that clients cannot send it.
+ */
 const LISTED = `x-${randomUUID()}`
 
 /** Media types that a load balancer passes on as text. */
 const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/i
 
 /**
- * Events of a load balancer with multi-value headers: path and query unchanged, 1 MB in each direction. LIST passes
- * unchanged.
- * @see https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
+ * Uses the events of a load balancer with multi-value headers: path and query unchanged, 1 MB in each
+ * direction. LIST passes unchanged. / @see
+ * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
  */
 const alb: FrontEventShape = {
   limits: { head: 65_536, body: MEGABYTE },

@@ -9,8 +9,8 @@ const VERBS = {
 } as const satisfies Record<Endpoint['method'], readonly string[]>
 
 /**
- * Endpoints without a route, by verb and path, with their function's folder. On AWS operators invoke them directly;
- * this host serves them on loopback.
+ * Endpoints without a route, by verb and path, with their function's folder. On AWS operators invoke these
+ * functions directly; this host serves the endpoints on loopback.
  */
 export const unroutedPathReasons: Readonly<Record<string, string>> = Object.fromEntries(
   endpointGroups.flatMap(({ name, endpoints }) =>

@@ -13,9 +13,9 @@ import type { ImitatedAwsConnection } from './host.ts'
 
 /** An imitated AWS in a separate process. */
 interface AwsProcessOptions {
-  /** directory of its state; a process that runs there already is used */
+  /** directory of the imitated AWS's state; a process that runs for this directory already is used */
   directory: string
-  /** 0: any port, preferably that of its last run */
+  /** 0: any port, preferably the port of the last run */
   port?: number
   region: string
 }
@@ -86,7 +86,7 @@ async function used(
 
 const logOf = (directory: string): string => `${directory}/aws.log`
 
-/** Starts the process. @returns its exit code if it ended instead */
+/** Starts the process of the imitated AWS. @returns its exit code if the process ended instead */
 async function launched(directory: string, port: number, region: string): Promise<number | undefined> {
   const log = openSync(logOf(directory), 'a')
   const options = ['--directory', directory, '--port', String(port), '--region', region]
@@ -107,10 +107,10 @@ async function launched(directory: string, port: number, region: string): Promis
   return fault
 }
 
-/** Flags that keep its heap small. */
+/** Node flags that keep the heap of the imitated AWS small. */
 const FLAGS = ['--max-semi-space-size=2', '--max-old-space-size=256']
 
-/** Waits until it prints its address. @returns its exit code if it ended instead */
+/** Waits until the process prints its address. @returns its exit code if the process ended instead */
 async function faultOf(child: ChildProcess): Promise<number | undefined> {
   const said = child.stdout ? once(child.stdout, 'data').then(() => undefined) : undefined
   const ended = once(child, 'exit').then(([code]) => Number(code ?? -1))

@@ -5,7 +5,7 @@ import { findSteadyPort, type ListeningServer } from '../os/loopback.ts'
 import type { AssemblyModel, FunctionModel } from '../template/assembly.ts'
 import type { CountMetric } from '../template/counts.ts'
 
-/** Ports of the clients' front and, if separate, of the other clusters' front. */
+/** Ports of the clients' front end and, if separate, of the other clusters' front end. */
 export interface FrontPorts {
   clients: number
   /** port for other clusters; absent: the clients' front takes their calls */
@@ -13,8 +13,8 @@ export interface FrontPorts {
 }
 
 /**
- * Chooses the ports before the functions start, because functions behind a load balancer need their address as a
- * variable.
+ * Chooses the ports before the functions start, because functions behind a load balancer need its address as
+ * a variable.
  */
 export async function choosePorts(
   { link }: Pick<AssemblyModel, 'link'>,
@@ -39,7 +39,7 @@ export function dropAddresses(one: FunctionModel): FunctionModel {
 interface FrontsOptions {
   model: AssemblyModel
   ports: FrontPorts
-  /** port for gRPC, if the clients' front takes calls of other clusters; 0: any */
+  /** port for gRPC, if the clients' front end takes calls of other clusters; 0: any */
   linkPort: number | undefined
   invoke: (functionName: string, event: unknown) => Promise<unknown>
   hold: () => Promise<void> | undefined

@@ -52,9 +52,9 @@ export interface LocalHostOptions {
   cluster: string
   /** 0: any free port */
   port: number
-  /** keep nothing */
+  /** true: the host keeps nothing */
   memory: boolean
-  /** Ctrl-C in a terminal does not reach the engine; the starter of the host closes it */
+  /** true: Ctrl-C in a terminal does not reach the engine; the starter of the host closes it */
   apart?: boolean
   /** port for calls of other clusters by gRPC; 0: any */
   linkPort?: number
@@ -71,7 +71,10 @@ export interface LocalHostOptions {
   pairPid?: number
   /** writes no `cluster.json`, so that another cluster of the same name may run */
   unlisted?: boolean
-  /** starts a server that functions call in place of the engine; tests count calls with it, and make them fail */
+  /**
+   * starts a server that functions call in place of the engine; tests use the server to count calls, and to
+   * make calls fail
+   */
   tap?: (engineUrl: string, users: TapUsers) => Promise<{ url: string; close(): Promise<void> }>
   /** environments per function, and concurrent requests in each */
   capacity?: Partial<PoolCapacity>
@@ -79,13 +82,16 @@ export interface LocalHostOptions {
   timeouts?: Readonly<Record<string, number>>
   /** starts or finds an imitated AWS for the cluster's directory; default: one in this process */
   provider?: (directory: string) => Promise<ImitatedAwsConnection>
-  /** addresses of this cluster and the other one, and the policy of the drill */
+  /** addresses of this cluster and the other cluster, and the policy of the drill */
   drill?: { own: string; peer: string; policy: string }
-  /** origin of the other cluster: the console page reads it, and its page may read this cluster */
+  /**
+   * origin of the other cluster: the console page reads the other cluster, and the other cluster's page may
+   * read this cluster
+   */
   peer?: string
   /** region that the cluster pretends to run in; default: that of `HOME_ACCOUNT` */
   region?: string
-  /** receives what AWS would count of functions */
+  /** receives the counts that AWS would keep of functions */
   counting?: InvocationCounting
   /** receives the lines that functions print */
   onLine?: (functionName: string, line: string) => void
@@ -93,13 +99,16 @@ export interface LocalHostOptions {
   onKeys?: (keys: SetKeys) => void
 }
 
-/** Users of a tap: calls to tables are signed with one of the keys, and commands carry the control token. */
+/**
+ * Keys of the callers of a tap: one of the access keys signs calls to tables, and commands carry the control
+ * token.
+ */
 export interface TapUsers {
   keys: readonly AccessKeyPair[]
   controlToken: string
 }
 
-/** An imitated AWS as hosts use it. `close`: this host does not need it any more. */
+/** An imitated AWS as hosts use it. `close`: this host does not need the imitated AWS any more. */
 export interface ImitatedAwsConnection {
   url: string
   control: ProviderControl
@@ -110,11 +119,13 @@ export interface ImitatedAwsConnection {
 export interface LocalHost extends ClusterStateFile {
   control: ProviderControl
   directory: string
-  /** folder of its `cluster.json`; undefined: it has none */
+  /** folder of the cluster's `cluster.json`; undefined: the cluster has no such file */
   fileFolder: string | undefined
   /** environment variables and bundle of a function */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
-  /** stores the keys of its set and reports the accepted ones; earlier keys are kept in another file */
+  /**
+   * stores the keys of the cluster's set and reports the accepted keys; earlier keys are kept in another file
+   */
   adoptKeys(keys: SetKeys): Promise<void>
   close(): Promise<void>
 }
@@ -122,7 +133,7 @@ export interface LocalHost extends ClusterStateFile {
 /** Capacity of functions on Lambda Managed Instances: one thread per core, up to 64 requests in each. */
 const CAPACITY: PoolCapacity = { environments: availableParallelism(), requests: 64 }
 
-/** A host that is starting: its options and the parts started so far. */
+/** A host that is starting, with its options and the parts that have started. */
 interface Site {
   options: LocalHostOptions
   directory: string
@@ -134,7 +145,10 @@ interface Site {
   setKeys: { known?: KnownClusterKeys }
 }
 
-/** Starts a whole cluster on this machine from the synthesised template. A failed start closes all its parts. */
+/**
+ * Starts a whole cluster on this machine from the synthesised template. A failed start closes all started
+ * parts.
+ */
 export async function startLocalHost(options: LocalHostOptions): Promise<LocalHost> {
   if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
     throw new Error('a cluster name has at most 64 letters, digits, "_", "-" and "."')
@@ -180,8 +194,8 @@ export async function startLocalHost(options: LocalHostOptions): Promise<LocalHo
 }
 
 /**
- * Locks the cluster's directory and checks its ports before anything starts.
- * @throws Error that names the obstacle; nothing has been started then
+ * Locks the cluster's directory and checks its ports before any part starts. / @throws Error that names the
+ * obstacle
  */
 async function hold(options: LocalHostOptions): Promise<{ directory: string; closers: CloseFunctions }> {
   const { cluster, memory, port, linkPort, provider } = options
@@ -212,7 +226,7 @@ const runningAlready = (cluster: string, directory: string, holder: number): Err
     `the cluster in ${directory} runs already in process ${holder || '(unknown)'}. Stop it, or choose another name than ${cluster} with --cluster`,
   )
 
-/** Starts the parts in order: AWS, the tables, the functions, the gateway. */
+/** Starts the parts of a host in order: AWS, the tables, the functions, the gateway. */
 async function assemble(
   site: Site,
   onKeys: (keys: SetKeys) => void,
@@ -295,7 +309,10 @@ async function followKeys(
   return known
 }
 
-/** Starts the metadata service of the workload's instance. One that runs already keeps its port. */
+/**
+ * Starts the metadata service of the workload's instance. A metadata service that runs already keeps its
+ * port.
+ */
 async function metadataOf(control: ProviderControl, port = 0): Promise<{ url: string }> {
   try {
     return await control.metadataPort({ ...WORKLOAD_INSTANCE, port })
@@ -314,7 +331,10 @@ async function startTables(
   )
 }
 
-/** Writes the CA certificates to the cluster's directory. @returns the file; empty: none */
+/**
+ * Writes the CA certificates to the cluster's directory. @returns the path of the file; empty: no
+ * certificates
+ */
 function authoritiesFor({ options: { caBundles }, directory }: Site): string {
   if (caBundles === undefined) return ''
   const file = `${directory}/${AUTHORITIES_FILE}`
@@ -323,8 +343,8 @@ function authoritiesFor({ options: { caBundles }, directory }: Site): string {
 }
 
 /**
- * Starts the functions, and the services through which they call each other and workflows. The services need the
- * functions first.
+ * Starts the functions, and the services through which they call each other and workflows. The services need
+ * the functions first.
  */
 async function startFunctions(
   { options, directory, model, started, setKeys }: Site,
@@ -361,8 +381,8 @@ async function startFunctions(
 }
 
 /**
- * Gives a function the variables of a deployment's settings. A drill has no schedule here, because it is started by
- * hand.
+ * Gives a function the variables of a deployment's settings. A drill has no schedule on a local host, because
+ * operators start it by hand.
  */
 function withSettings(one: FunctionModel, { cluster, peer = '', drill }: LocalHostOptions): FunctionModel {
   const own = buildVariablesOfFunction(one.folder, { console: { peer }, consoleOrigin: peer, drill })
@@ -376,8 +396,8 @@ function runtimeOf({ model }: Site, variables: Record<string, string>, folder: s
 }
 
 /**
- * Returns the prefix of table names. In the cluster's own engine it is secret. In another engine it separates
- * clusters, and earlier runs of a cluster without stored state.
+ * Returns the prefix of table names. In the cluster's own engine the prefix is secret. In another engine it
+ * separates clusters, and earlier runs of a cluster without stored state.
  */
 function prefixOf({ cluster, memory }: LocalHostOptions, directory: string): string {
   if (externalEngineUrl() === '') return readTablePrefix(directory)

@@ -8,14 +8,14 @@ export type SetKeys = Pick<ClusterStateFile, 'root_token' | 'recovery_keys'>
 
 /** The content of `keys.json`. */
 export interface StoredSetKeys extends SetKeys {
-  /** further sets of shares seen by this host, from an unfinished or a later replaced rekey */
+  /** further sets of shares that this host has seen, from an unfinished or a later replaced rekey */
   other_recovery_keys?: string[][]
 }
 
 /**
- * Initialises a new cluster, and returns its keys. For an initialised cluster it returns the stored keys whatever its
- * role, because a former primary's keys are those of its set.
- * @param url of its gateway
+ * Initialises a new cluster, and returns its keys. For an initialised cluster, returns the stored keys
+ * whatever its role, because a former primary's keys are the keys of its set. / @param url URL of the
+ * cluster's gateway
  */
 export async function initialiseCluster(url: string, directory: string): Promise<StoredSetKeys> {
   const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })
@@ -25,7 +25,7 @@ export async function initialiseCluster(url: string, directory: string): Promise
     return { root_token, recovery_keys }
   }
   const text = await answer.text()
-  // such a cluster serves no request, so its keys do not matter
+  // a cluster of another version serves no request, so its keys do not matter
   if (text.includes(OTHER_VERSION_ADVICE)) throw new Error(`the cluster cannot be started: ${text}`)
   const known = readTextFile(fileOf(directory)) ?? readTextFile(`${directory}/cluster.json`)
   if (known) {
@@ -40,8 +40,8 @@ export async function initialiseCluster(url: string, directory: string): Promise
 }
 
 /**
- * Writes keys to `keys.json`. A file with another root token is copied first, because it may be the only copy of that
- * token.
+ * Writes keys to `keys.json`. A file with another root token is copied first, because the file may be the
+ * only copy of that token.
  */
 export function storeSetKeys(directory: string, keys: StoredSetKeys): void {
   const file = fileOf(directory)

@@ -5,16 +5,16 @@ import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 
 /** Access keys of the imitated AWS that a cluster uses. */
 interface Keys {
-  /** replace the roles of the functions; stored with the imitated AWS's state */
+  /** access key that replaces the roles of the functions; stored with the imitated AWS's state */
   credentials: AccessKeyPair
   /**
-   * access key of the host's user, the same for all clusters of an imitated AWS, so that one shell reaches all of
-   * them
+   * access key of the host's user, the same for all clusters of an imitated AWS, so that one shell reaches
+   * all clusters
    */
   operator: AccessKeyPair
 }
 
-/** Returns the access keys of a cluster, and creates missing ones. */
+/** Returns the access keys of a cluster, and creates missing keys. */
 export async function makeClusterKeys(
   control: ProviderControl,
   cluster: string,

@@ -27,14 +27,17 @@ export interface KnownKeysOptions {
   onChange: (keys: SetKeys) => void
 }
 
-/** Milliseconds between two reads of the recovery key. A secondary receives a new one from its primary. */
+/**
+ * Milliseconds between two reads of the recovery key. A secondary receives a new recovery key from its
+ * primary.
+ */
 const RECOVERY_KEY_PERIOD_MS = 5000
-/** Most sets of shares that are kept, the newest ones. */
+/** Maximum number of sets of shares that are kept, the newest sets. */
 const MOST_SETS = 8
 
 /**
- * Follows which recovery shares are accepted. A rekey on this or another cluster of the set replaces them, and only
- * its answer contains the new ones.
+ * Tracks which recovery shares the cluster accepts. A rekey on this or another cluster of the set replaces
+ * the shares, and only the rekey's answer contains the new shares.
  */
 export async function startKnownClusterKeys(options: KnownKeysOptions): Promise<KnownClusterKeys> {
   const { directory, kept, readStored, onChange } = options
@@ -77,7 +80,7 @@ export async function startKnownClusterKeys(options: KnownKeysOptions): Promise<
     },
     readAnswer: async answer => {
       learn(newSharesIn(answer))
-      // errors are ignored, because the caller gets its answer anyway and the next read follows
+      // errors are ignored, because the caller gets the answer anyway and another read follows
       await look().catch(() => undefined)
     },
     close: () => clearInterval(timer),
@@ -100,15 +103,18 @@ export const interceptApiAnswers = (
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join()
 
-/** Returns the non-empty sets without duplicates. */
+/** Returns the non-empty sets of shares without duplicates. */
 const distinct = (sets: readonly string[][]): string[][] =>
   sets.filter((set, index) => set.length > 0 && sets.findIndex(one => isSame(one, set)) === index)
 
-/** Returns the set whose shares the cluster accepts. Empty: this host has never seen them. */
+/** Returns the set whose shares the cluster accepts. Empty: this host has never seen the accepted shares. */
 const countingShares = (sets: readonly string[][], stored: RecoveryKey | undefined): string[] =>
   sets.find(set => stored && set.some(share => isShareOf(stored, parseShare(share)))) ?? []
 
-/** Returns the new shares in an answer of rekey. Empty: it has none, or they are encrypted for their holders. */
+/**
+ * Returns the new shares in an answer of rekey. Empty: the answer has no shares, or they are encrypted for
+ * their holders.
+ */
 function newSharesIn(answer: unknown): string[] {
   const { body } = (answer ?? {}) as { body?: unknown }
   if (typeof body !== 'string' || !body.includes('"keys"')) return []

@@ -7,14 +7,14 @@ import { type LocalHost, type LocalHostOptions, startLocalHost } from './host.ts
 
 /** Ports, region and imitated AWS of a cluster. Missing values are taken from the last start. */
 export interface LastingHostPlace {
-  /** 0: any port, preferably that of the last start; the same for all ports here */
+  /** 0: any port, preferably the port of the last start; the same holds for all ports of this type */
   port: number
   linkPort: number
   metadataPort: number
   region: string
-  /** name of the directory with the imitated AWS; usually the cluster's own */
+  /** name of the directory with the imitated AWS; usually the cluster's own directory */
   aws: string
-  /** URL of an imitated AWS started elsewhere, used instead */
+  /** URL of an imitated AWS started elsewhere, which the cluster uses instead */
   provider?: string
   /** base address of the other cluster of a pair, for drills */
   peer?: string
@@ -37,7 +37,7 @@ export interface LastingHostOptions extends Rest {
   cluster: string
   /** port of the imitated AWS if this host starts it; 0: any */
   providerPort?: number
-  /** the options of this start */
+  /** the cluster's place, as the options of this start give it */
   place: Partial<LastingHostPlace>
 }
 
@@ -47,8 +47,8 @@ const API_PORT = 8200
 export const CONTROL_TOKEN_VARIABLE = 'CLOUD_AUTH_CONTROL_TOKEN'
 
 /**
- * Starts a host for operators in a process that may be killed. It comes back at the same addresses, and the imitated
- * AWS, which other hosts may share, runs in its own process.
+ * Starts a host for operators in a process that may be killed. The host comes back at the same addresses, and
+ * the imitated AWS, which other hosts may share, runs in its own process.
  */
 export async function startLastingHost({
   place: asked,
@@ -90,8 +90,8 @@ export async function startLastingHost({
 }
 
 /**
- * Returns the control token of an imitated AWS that this process does not start. It comes from the environment,
- * because all users of a machine can see command lines.
+ * Returns the control token of an imitated AWS that this process does not start. The token comes from the
+ * environment, because all users of a machine can see command lines.
  */
 function givenControlToken(): string {
   const token = process.env[CONTROL_TOKEN_VARIABLE]
@@ -101,7 +101,7 @@ function givenControlToken(): string {
   )
 }
 
-/** Returns the place of a cluster at its last start. Empty: there was none. */
+/** Returns the place of a cluster at its last start. Empty: the cluster was never started. */
 export const readLastHostPlace = (cluster: string): Partial<LastingHostPlace> =>
   JSON.parse(readTextFile(fileOf(cluster)) ?? '{}') as Partial<LastingHostPlace>
 

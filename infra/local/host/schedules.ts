@@ -1,7 +1,9 @@
 import type { LocalLambdas } from '../lambda/lambdas.ts'
 import type { AssemblyModel } from '../template/assembly.ts'
 
-/** Starts the schedules. Schedules of every minute run at once, to make up for missed runs. */
+/**
+ * Starts the schedules of the template. Schedules of every minute run at once, to make up for missed runs.
+ */
 export function startLocalSchedules({ schedules }: AssemblyModel, lambdas: LocalLambdas): { close(): void } {
   const timers = schedules.map(({ functionName, minutes }) => {
     const run = () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' })

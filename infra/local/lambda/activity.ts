@@ -9,7 +9,10 @@ export interface ActivityMark {
 /** Lets pollers rest while no work could have produced anything for them. */
 export interface WorkActivity {
   mark(): ActivityMark
-  /** Waits until work begins, unless work was running at the mark or has begun since. Waits at most `ms`. */
+  /**
+   * Waits until work begins, or returns at once if work was running at the mark or has begun since. Waits at
+   * most `ms`.
+   */
   rest(since: ActivityMark, ms: number, signal: AbortSignal): Promise<void>
 }
 

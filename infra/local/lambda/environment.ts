@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { batchItemsByTick } from '../os/by-tick.ts'
 import type { FunctionModel } from '../template/assembly.ts'
 
-/** A failed invocation, as the front sees it. */
+/** A failed invocation, as the front end sees it. */
 export class InvocationFault extends Error {
   readonly timedOut: boolean
   /** name of the error that the function threw */
@@ -33,13 +33,13 @@ export interface LambdaProcessOptions {
   timeout: number
   /** receives the lines that the function prints */
   onLine: (line: string) => void
-  /** called when there is room for another request, and when the environment has ended */
+  /** called when the environment has room for another request, and when it has ended */
   onChange: () => void
 }
 
 /**
- * An event that an environment processes. Events of one turn are sent together, because a message costs as much as its
- * processing.
+ * An event that an environment processes. Events of one turn of the event loop are sent together, because a
+ * message costs as much as the processing of an event.
  */
 export interface LambdaInvocation {
   id: string
@@ -48,7 +48,7 @@ export interface LambdaInvocation {
   deadline: number
 }
 
-/** The result of an invocation. Results of one turn are sent together. */
+/** The result of an invocation. Results of one turn of the event loop are sent together. */
 export interface LambdaInvocationResult {
   id: string
   result?: unknown
@@ -62,9 +62,9 @@ interface Pending {
 }
 
 /**
- * Most megabytes of a thread's young generation. Without a limit V8 takes 130 MB and more, mostly garbage. A much
- * smaller limit promotes objects that live for one request, which costs time. `npm start` sets an even smaller limit
- * for the whole process; this one applies in tests and drills.
+ * Maximum megabytes of a thread's young generation. Without a limit V8 takes 130 MB and more, mostly garbage.
+ * A much smaller limit promotes objects that live for one request, which costs time. `npm start` sets an even
+ * smaller limit for the whole process; the limit here applies in tests and drills.
  */
 const YOUNG_MB = 48
 
@@ -108,7 +108,7 @@ export function startLambdaProcess(options: LambdaProcessOptions): LambdaProcess
     onChange()
   })
 
-  // a hanging request may block others too, so an environment takes no new requests after a timeout
+  // a hanging request may block other requests too, so an environment takes no new requests after a timeout
   const expire = (id: string): void => {
     retired = true
     settled(id)?.reject(new InvocationFault(`Task timed out after ${timeout} seconds`, { timedOut: true }))

@@ -14,7 +14,7 @@ export interface LocalLambdas {
   has(functionName: string): boolean
   /** activity of all invocations */
   activity: WorkActivity
-  /** writes an error around a function to its log */
+  /** writes an error that occurred around a function to the function's log */
   logError(functionName: string, text: string): void
   /** waits a while for running invocations, then ends all environments */
   close(): Promise<void>
@@ -35,10 +35,10 @@ export interface LocalLambdasOptions {
   counting?: InvocationCounting
 }
 
-/** Receives what AWS would count of invocations. */
+/** Receives the counts that AWS would keep of invocations. */
 export interface InvocationCounting {
   count: CountMetric
-  /** reserved concurrency by folder: more requests are rejected. Absent: they wait */
+  /** reserved concurrency by folder, above which requests are rejected; absent: requests wait */
   atOnce?: Readonly<Record<string, number>>
   /** takes an event that a function failed to process; @throws if the queue cannot be reached */
   deadLetter?: (queue: string) => void
@@ -47,8 +47,8 @@ export interface InvocationCounting {
 const ASYNC_TRIES = 3
 const ENVIRONMENT_IDLE_MS = 60_000
 /**
- * Milliseconds to wait at closing, longer than requests take. A worker that takes longer is ended as Lambda would at
- * its timeout.
+ * Milliseconds to wait for running requests at closing, longer than requests take. A worker that takes longer
+ * is ended as Lambda would at its timeout.
  */
 const TIMEOUT_GRACE_MS = 3000
 
@@ -137,7 +137,10 @@ async function counted(
   }
 }
 
-/** Puts an event that a function failed to process into its dead-letter queue, if it has one. */
+/**
+ * Puts an event that a function failed to process into the function's dead-letter queue, if it has such a
+ * queue.
+ */
 function keepEvent(
   functionName: string,
   queue: string | undefined,

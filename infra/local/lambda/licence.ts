@@ -12,7 +12,7 @@ const YEARS_10 = 10 * 365 * 86_400
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** Creates a licence for a cluster on this machine, signed by a key that is discarded. */
+/** Creates a licence for a cluster on this machine. The key that signs the licence is discarded. */
 export function createLocalLicence(cluster: string, now: number): LicenceVariables {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const iat = Math.floor(now / 1000)
@@ -24,7 +24,7 @@ export function createLocalLicence(cluster: string, now: number): LicenceVariabl
   }
 }
 
-/** Returns the licence in a cluster's folder, and creates it if it is missing. */
+/** Returns the licence in a cluster's folder, and creates a missing licence. */
 export function readOrCreateLicence(directory: string, cluster: string): LicenceVariables {
   const file = `${directory}/licence.json`
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LicenceVariables

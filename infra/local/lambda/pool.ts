@@ -1,6 +1,6 @@
 import type { LambdaProcess } from './environment.ts'
 
-/** Most environments of a function, and concurrent requests in each. */
+/** Maximum number of environments of a function, and of concurrent requests in each environment. */
 export interface PoolCapacity {
   environments: number
   requests: number
@@ -15,8 +15,9 @@ export interface LambdaProcessPool {
 }
 
 /**
- * Assigns requests to environments in order of arrival: to an idle one, else to a new one if the capacity allows,
- * else to the least busy one with room. Without room, requests wait.
+ * Assigns requests to environments in order of arrival: to an idle environment, else to a new environment if
+ * the capacity allows, else to the least busy environment with room. If no environment has room, requests
+ * wait.
  */
 export function createLambdaProcessPool(
   start: (onChange: () => void) => LambdaProcess,

@@ -11,12 +11,12 @@ import type { LocalLambdas } from './lambdas.ts'
 
 const INVOKE = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/
 
-/** Most bytes of an event. @see https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+/** Maximum bytes of an event. @see https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 const LARGEST_EVENT = 6 * 1024 * 1024
 
 /**
- * Starts Lambda's Invoke API. Functions start background jobs with it, and tests trigger schedules with it.
- * @param keys access keys of allowed callers
+ * Starts Lambda's Invoke API. Functions use this API to start background jobs, and tests use it to trigger
+ * schedules. / @param keys access keys of allowed callers
  */
 export const startLambdaApi = (
   lambdas: Omit<LocalLambdas, 'logError' | 'activity'>,
@@ -53,7 +53,7 @@ function answer(status: number, body: string, more: Record<string, string> = {})
 const refusal = (status: number, code: string, Message: string): HttpAnswer =>
   answer(status, JSON.stringify({ Message }), { 'x-amzn-errortype': code })
 
-/** Returns the function name from a name or an ARN. Empty: neither. */
+/** Returns the function name from a name or an ARN. Empty: the text is neither a name nor an ARN. */
 function functionName(given: string): string {
   try {
     return decodeURIComponent(given).split(':').at(-1) ?? ''

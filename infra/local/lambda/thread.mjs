@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
-// One environment of a Lambda function. It loads the bundle once, then serves events, several at the same time. This
-// file is JavaScript, because stripping types would load another 10 MB in each thread.
+// One environment of a Lambda function. The thread loads the bundle once, then serves events, several at the
+// same time. This file is JavaScript, because stripping types would load another 10 MB in each thread.
 
 /** @type {{ code: string, handler: string, functionName: string }} */
 const { code, handler, functionName } = workerData
@@ -36,9 +36,8 @@ function serve({ id, event, deadline }) {
 }
 
 /**
- * As `by-tick.ts`, which this thread does without.
- * @template T
- * @param {(all: T[]) => void} take
+ * Does the same as `by-tick.ts`, which this thread does not load. / @template T / @param {(all: T[]) => void}
+ * take
  */
 function byTick(take) {
   /** @type {T[]} */

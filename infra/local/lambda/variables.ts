@@ -14,7 +14,7 @@ interface Reached {
   authorities: string
 }
 
-/** Builds the environment variables of every function, in addition to those of the template. */
+/** Builds the environment variables of every function, in addition to the variables of the template. */
 export function buildLambdaVariables(
   cluster: string,
   directory: string,
@@ -42,8 +42,8 @@ export function buildLambdaVariables(
 }
 
 /**
- * Returns credentials for calls of mounts without their own, if this process has any.
- * @see docs/spec/configuration.md#reaching-accounts
+ * Returns credentials for AWS calls of mounts without their own credentials, if this process has any. / @see
+ * docs/spec/configuration.md#reaching-accounts
  */
 const providerCredentials = (): Record<string, string> =>
   Object.fromEntries(

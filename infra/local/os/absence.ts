@@ -2,24 +2,29 @@
 const CLOCK_PERIOD_MS = 1000
 const SLEEP_LATENESS_MS = 5000
 /**
- * Timeout for the check of the set. It is longer than a caller waits, because the function may have to be loaded
- * first.
+ * Timeout for the check of the set. The timeout is longer than a caller waits, because the function may have
+ * to be loaded first.
  */
 const LAST_ANSWER_TIMEOUT_MS = 5000
 
 const patience = (): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, LAST_ANSWER_TIMEOUT_MS).unref())
 
-/** Detects that a cluster was down or suspended, during which others may have taken over. */
+/**
+ * Detects that a cluster was down or suspended, because another cluster may have taken over in the meantime.
+ */
 export interface AbsenceDetector {
-  /** what a request must wait for before it is served; undefined: nothing */
+  /**
+   * returns the promise that a request must wait for before it is served; undefined: the request is served at
+   * once
+   */
   over(): Promise<void> | undefined
   close(): void
 }
 
 /**
  * Starts the detection.
- * @param ask makes the cluster contact the others of its set; its result is ignored
+ * @param ask makes the cluster contact the other clusters of its set; its result is ignored
  * @param was true: this is a restart, which begins with a check
  */
 export function startAbsence(ask: () => Promise<unknown>, was: boolean): AbsenceDetector {

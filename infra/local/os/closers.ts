@@ -1,7 +1,10 @@
 /** Functions that close the parts of a host, in order. */
 export type CloseFunctions = (() => Promise<void> | void)[]
 
-/** Closes all parts, even if one fails, because a remaining engine would lock the data. @throws the first error */
+/**
+ * Closes all parts of a host, even if one part fails to close, because a remaining engine would lock the
+ * data. @throws the first error
+ */
 export async function closeAll(closers: CloseFunctions): Promise<void> {
   const faults: unknown[] = []
   for (const one of closers.splice(0)) {

@@ -15,7 +15,7 @@ import { isMainThread } from 'node:worker_threads'
 import { checkoutRoot } from '../../checkout.ts'
 import { makeTemporaryDirectory } from './temporary.ts'
 
-/** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
+/** The data that tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
 export interface ClusterStateFile {
   base_url: string
   /** address for other clusters */
@@ -23,7 +23,7 @@ export interface ClusterStateFile {
   provider_url: string
   /** bearer token for commands to the imitated AWS */
   control_token: string
-  /** the metadata service of an instance, as the value of AWS_EC2_METADATA_SERVICE_ENDPOINT */
+  /** address of the metadata service of an instance, as the value of AWS_EC2_METADATA_SERVICE_ENDPOINT */
   metadata_url: string
   /** Lambda's Invoke API */
   lambda_url: string
@@ -37,15 +37,15 @@ export interface ClusterStateFile {
   /** process id of the cluster */
   pid: number
   /**
-   * process id of the command that runs the pair and ends both clusters with itself; absent: the cluster is of no
-   * pair
+   * process id of the command that runs the pair and ends both clusters with itself; absent: the cluster
+   * belongs to no pair
    */
   pair_pid?: number
   cluster: string
   functions: Record<string, string>
 }
 
-/** A cluster by its name; `memory`: it has no stored state. */
+/** A cluster by its name; `memory`: the cluster has no stored state. */
 interface Named {
   cluster: string
   memory: boolean
@@ -67,11 +67,12 @@ export function makeClusterDirectory({ memory, cluster }: Named): { directory: s
 const OWNER_ONLY = 0o700
 
 /**
- * Creates a directory that only its owner can read, or restricts an existing one. It also sets the umask of this
- * process and its children, so that databases, tokens, keys, logs and sockets are never readable by others.
+ * Creates a directory that only its owner can read, or restricts an existing directory. Also sets the umask
+ * of this process and its children, so that databases, tokens, keys, logs and sockets are never readable by
+ * other users.
  */
 export function makeDirectoryPrivate(directory: string): void {
-  // threads cannot set the umask; they have that of their process
+  // threads cannot set the umask; they have the umask of their process
   if (isMainThread) process.umask(0o077)
   makePrivateFolder(directory)
   chmodSync(directory, OWNER_ONLY)
@@ -86,17 +87,17 @@ export function makePrivateFolder(directory: string): void {
   try {
     mkdirSync(directory, { mode: OWNER_ONLY })
   } catch (error) {
-    // another process may have created it at the same time
+    // another process may have created the directory at the same time
     if (!existsSync(directory)) throw error
   }
 }
 
-/** Directory of the clusters' state: `.local`, unless the environment names another one. */
+/** Directory of the clusters' state: `.local`, unless the environment names another directory. */
 const STATE = resolve(checkoutRoot, process.env['CLOUD_AUTH_STATE'] ?? '.local')
 
 /**
- * Creates the directory of the clusters' state and checks that it is writable. Commands call it first.
- * @throws Error if it cannot be written
+ * Creates the directory of the clusters' state and checks that it is writable. Commands call this function
+ * first. / @throws Error if the directory cannot be written
  */
 export function requireStateDirectory(): void {
   try {
@@ -121,9 +122,9 @@ interface PublishedFile {
 }
 
 /**
- * Writes `cluster.json`, from which tools learn how to reach a cluster.
- * @param folder its folder; undefined: the cluster is unlisted and has no file
- * @param memory removes the file when the cluster ends, and restores an earlier one
+ * Writes `cluster.json`, from which tools learn how to reach a cluster. / @param folder folder of the file;
+ * undefined: the cluster is unlisted and has no file / @param memory removes the file when the cluster ends,
+ * and restores an earlier file
  */
 export function publishClusterFile(
   folder: string | undefined,
@@ -149,7 +150,7 @@ export function publishClusterFile(
   return { replace: anew, end }
 }
 
-/** Returns the content of a file. Undefined: there is no file. */
+/** Returns the content of a file, or undefined if the file does not exist. */
 export const readTextFile = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined
 

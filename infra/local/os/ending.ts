@@ -1,18 +1,21 @@
-/** A part that must be closed at the end. `kill`: ends at once what would survive this process */
+/**
+ * A part that must be closed at the end of this process. `kill` ends at once all child processes that would
+ * survive this process.
+ */
 interface Running {
   close(): Promise<void>
   kill?(): void
 }
 
-/** The end of this process on a signal. */
+/** Registers the parts that a signal to this process must close. */
 interface Ending {
-  /** registers what must be closed */
+  /** registers a part that must be closed */
   runs(running: Running): void
 }
 
 /**
- * Closes what runs on a signal and then ends this process, with code 1 if closing fails. A second signal ends the
- * process at once, and so does one before anything runs; child processes end too.
+ * On a signal, closes the registered parts and then ends this process, with code 1 if closing fails. A second
+ * signal ends the process and its child processes at once, and so does a signal before any part runs. /
  * @param also another trigger, for example the end of the parent process
  */
 export function endProcessOnSignals(also?: (end: () => void) => void): Ending {

@@ -6,23 +6,23 @@ import { readTextFile, writeFileAtomically } from './cluster-file.ts'
 
 /** A lock on a directory. */
 export interface DirectoryLock {
-  /** releases the lock; the end of this process also does */
+  /** releases the lock; the operating system also releases it at the end of this process */
   close(): void
 }
 
 /**
- * Tries for some ten seconds, because a busy machine may suspend a process between taking the lock and writing its
- * id.
+ * Number of tries to take a lock, for some ten seconds, because a busy machine may suspend a process between
+ * taking the lock and writing its id.
  */
 const LOCK_TRIES = 1000
 const LOCK_PAUSE_MS = 10
 
 /**
- * Locks a directory for this process. The operating system locks a file for the process, so a lock is never stale.
- * The holder's id is written to a file next to it for error messages.
+ * Locks a directory for this process. The operating system locks a file for the process, so a lock is never
+ * stale. The holder's process id is written to a file next to the lock file for error messages.
  * @param name several locks in one directory are possible
  * @param taken creates the error if another process has the lock; `holder` is its id
- * @throws what `taken` creates
+ * @throws the error that `taken` creates
  */
 export async function takeLock(
   directory: string,
@@ -42,21 +42,21 @@ export async function takeLock(
 }
 
 /**
- * Locks of this process. An unreferenced database would be closed by the garbage collector, which would release its
- * lock.
+ * Locks of this process. The garbage collector would close an unreferenced database and so release its lock.
  */
 const held = new Set<DatabaseSync>()
 
-/** Reports whether a running process, this one included, has a lock. */
+/** Reports whether a running process, possibly this process, holds a lock. */
 export function isDirectoryLockHeld(directory: string, name: string): boolean {
-  // tries the lock only if a running process is named, because a try would disturb a process that takes it now
+  // tries the lock only if the holder's file names a running process, because a try would disturb a process
+  // that takes the lock at this moment
   if (!runs(Number(readTextFile(`${directory}/${name}.holder`) ?? 0))) return false
   const database = tryLock(`${directory}/${name}.lock`)
   database?.close()
   return database === undefined
 }
 
-/** Takes a lock. @returns undefined if another process has it */
+/** Takes a lock. @returns undefined if another process holds the lock */
 function tryLock(file: string): DatabaseSync | undefined {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
@@ -72,8 +72,9 @@ function tryLock(file: string): DatabaseSync | undefined {
 const BUSY = 5
 
 /**
- * Returns the id of the process that has a lock; 0: unknown. Just after a lock was taken, the file may still name an
- * earlier process whose id was reused, so only a process that has the lock file open counts.
+ * Returns the id of the process that holds a lock; 0: unknown. Just after a process took the lock, the file
+ * may still name an earlier process whose id was reused, so only a process that has the lock file open
+ * counts.
  */
 async function holderOf(directory: string, name: string): Promise<number> {
   const lock = realpathSync(`${directory}/${name}.lock`)
@@ -85,14 +86,17 @@ async function holderOf(directory: string, name: string): Promise<number> {
   return 0
 }
 
-/** Reports whether a process has a file open. Assumes so for other users' processes and without /proc. */
+/**
+ * Reports whether a process has a file open. Returns true for other users' processes and on systems without
+ * /proc.
+ */
 async function hasOpen(pid: number, file: string): Promise<boolean> {
   const open = await readdir(`/proc/${pid}/fd`).catch(() => undefined)
   const targets = open?.map(fd => readlink(`/proc/${pid}/fd/${fd}`).catch(() => ''))
   return targets === undefined || (await Promise.all(targets)).includes(file)
 }
 
-/** Reports whether a process of that id exists, possibly of another user. */
+/** Reports whether a process with an id exists, possibly of another user. */
 function runs(pid: number): boolean {
   if (!(pid > 0)) return false
   try {

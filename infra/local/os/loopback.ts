@@ -6,7 +6,7 @@ const LOOPBACK = '127.0.0.1'
 
 /**
  * Makes a server listen on loopback.
- * @param port 0: any free one
+ * @param port 0: any free port
  * @returns `http://127.0.0.1:<port>`
  * @throws Error with the code `EADDRINUSE` if the port is in use
  */
@@ -50,12 +50,15 @@ export async function findFreePort(): Promise<number> {
   return Number(port)
 }
 
-/** Range of ports outside the ephemeral range, so that no connection takes them between two starts. */
+/**
+ * Range of ports outside the ephemeral range, so that no connection takes a port of this range between two
+ * starts.
+ */
 const STEADY = { from: 10_000, count: 10_000 }
 
 /**
- * Ports that one process tries first. They depend on the process id, so processes that start at the same time try
- * different ones.
+ * Number of ports that one process tries first. These ports depend on the process id, so processes that start
+ * at the same time try different ports.
  */
 const OF_PROCESS = 25
 let tried = 0
@@ -89,9 +92,8 @@ const release = async (server: Server): Promise<void> => {
 }
 
 /**
- * Checks ports before anything starts that needs them.
- * @param wanted ports by the option that names them; 0 and undefined: any
- * @throws Error for the first unusable port, with what to do
+ * Checks ports before any part starts that needs them. / @param wanted ports by the option that names them; 0
+ * and undefined: any port / @throws Error for the first unusable port, with what to do
  */
 export async function checkPortsAreFree(wanted: Readonly<Record<string, number | undefined>>): Promise<void> {
   const held: Server[] = []

@@ -7,7 +7,7 @@ const inMemory = '/dev/shm'
 export const makeTemporaryDirectory = (): string =>
   mkdtempSync(`${existsSync(inMemory) ? inMemory : tmpdir()}/cloud-auth-`)
 
-/** Removes a directory when this process exits. @returns a function that removes it now */
+/** Removes a directory when this process exits. @returns a function that removes the directory now */
 export function removeDirectoryAtExit(directory: string): () => void {
   const remove = () => rmSync(directory, { recursive: true, force: true })
   process.once('exit', remove)

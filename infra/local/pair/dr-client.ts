@@ -11,10 +11,13 @@ import {
 } from '../../command/set/look.ts'
 import type { LocalHost } from '../host/host.ts'
 
-/** Milliseconds between two checks. */
+/** Milliseconds between two checks of a condition. */
 
 const DR_RETRY_PAUSE_MS = 250
-/** A role change answers within half a minute, even if it continues longer. */
+/**
+ * Timeout of requests. A role change answers within half a minute, even if the role change itself continues
+ * longer.
+ */
 export const drClientConnection = { timeoutMs: 90_000 }
 
 /** Waits until a condition holds. @throws Error with `otherwise` after the timeout */
@@ -33,7 +36,7 @@ export async function readDrStatus({ base_url }: Pick<LocalHost, 'base_url'>): P
   throw new Error(`${base_url}: ${seen.silent?.why}`)
 }
 
-/** The parts of an answer that are read here. */
+/** The members of an answer that the local pair reads. */
 export interface HostApiAnswer {
   auth?: { client_token: string } | null
   wrap_info?: { token?: string }
@@ -45,7 +48,9 @@ type Asked = Pick<LocalHost, 'base_url' | 'root_token' | 'cluster'>
 type Say = (text: string) => void
 const silently: Say = () => undefined
 
-/** Creates a cluster for the runner. @param say receives messages on retries */
+/**
+ * Creates the cluster object that the runner of set operations uses. @param say receives messages on retries
+ */
 export const toSetCluster = (
   { cluster, base_url }: Asked,
   token: string,
@@ -65,11 +70,11 @@ export const requestReplication = (
 ) => requestHost(host, `sys/replication/dr/${path}`, body, token, say)
 
 /**
- * Sends one API request: a read without a body, else a write. Repeats it when the answer has Retry-After, as the
- * runbooks do.
- * @param token default: the root token of that cluster
+ * Sends one API request: a read without a body, else a write. Repeats the request when the answer has
+ * Retry-After, as the runbooks do.
+ * @param token default: the root token of the called cluster
  * @param say receives messages on retries
- * @throws Error with the answer if it is not successful
+ * @throws Error with the answer if the request does not succeed
  */
 export async function requestHost(
   { base_url, root_token, cluster }: Asked,

@@ -4,8 +4,8 @@ import { type LastingHostOptions, startLastingHost } from '../host/lasting-host.
 import type { ClusterStateFile } from '../os/cluster-file.ts'
 import { endProcessOnSignals } from '../os/ending.ts'
 
-// The process of one cluster of a pair. It takes its options as JSON, reports its addresses, and ends with its parent
-// process.
+// Runs one cluster of a pair in its own process. The process takes its options as JSON, reports its
+// addresses, and ends with its parent process.
 
 /** Messages between the pair and the processes of its clusters. */
 export type StartedMember = ClusterStateFile & Pick<LocalHost, 'fileFolder'>
@@ -20,7 +20,7 @@ try {
   const { control: _control, runtimeOf: _runtime, adoptKeys, close, directory: _directory, ...started } = host
   ending.runs({ close })
   process.on('message', async ({ adopt }: MessageToMember) => {
-    // without its tables the host checks again later
+    // if the host cannot reach its tables, it checks again later
     await adoptKeys(adopt).catch(() => undefined)
     tell({ root_token: host.root_token, recovery_keys: host.recovery_keys })
   })

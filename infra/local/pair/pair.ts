@@ -13,7 +13,7 @@ import { readDrStatus, requestHost, requestReplication, toSetCluster, waitUntilT
 import { generateTokenByShares } from './token-by-shares.ts'
 import { createCountdown } from './waiting.ts'
 
-/** A cluster of a pair, in this process or another. */
+/** A cluster of a pair, in this process or another process. */
 export type PairMember = Omit<LocalHost, 'runtimeOf' | 'close' | 'directory'>
 
 /** Two clusters of one DR set on this machine. */
@@ -25,7 +25,7 @@ export interface ClusterPair<M extends PairMember = PairMember> {
   close(): Promise<void>
 }
 
-/** The roles of a pair. Undefined: no cluster serves. */
+/** The roles of the two clusters, or undefined if no cluster serves. */
 export interface PairRoles {
   primary: PairMember
   secondary: PairMember
@@ -41,7 +41,7 @@ export type PairOptions = Omit<LocalHostOptions, 'cluster' | 'region' | 'provide
 /** Starts both clusters in this process with one imitated AWS and without stored state, for rehearsals. */
 export async function startClusterPair(options: PairOptions): Promise<ClusterPair<LocalHost>> {
   const { port } = options
-  // each console page reads the other cluster, if its address is known before it starts
+  // each console page reads the other cluster, if the other cluster's address is known before it starts
   const at = (one: number) =>
     port === 0 ? {} : { port: one, peer: `http://127.0.0.1:${2 * port + 1 - one}` }
   const east = await startLocalHost({ ...options, ...at(port), cluster: 'east', region: PAIR_REGIONS.east })
@@ -90,9 +90,8 @@ const goal: SetGoal = {
 const FOLLOW_SECONDS = 20
 
 /**
- * Makes one cluster follow the other, whatever their earlier state. It promotes no cluster, and waits for operations
- * that complete on their own.
- * @param say receives progress messages with the remaining time
+ * Makes one cluster follow the other, whatever their earlier state. Promotes no cluster, and waits for
+ * operations that complete on their own. / @param say receives progress messages with the remaining time /
  * @returns undefined if an operator must decide which cluster serves
  */
 export async function joinLocalPair(
@@ -153,8 +152,8 @@ export async function joinLocalPair(
 }
 
 /**
- * Makes both clusters report the keys of their set: the root token that the primary accepts, and the shares that
- * either has seen. If the primary accepts neither token, nothing changes.
+ * Makes both clusters report the keys of their set: the root token that the primary accepts, and the shares
+ * that either host has seen. If the primary accepts neither token, nothing changes.
  */
 async function shareKeys(primary: PairMember, secondary: PairMember): Promise<PairRoles> {
   const [own, other] = [await holds(primary, primary), await holds(primary, secondary)]
@@ -175,7 +174,10 @@ const holds = (primary: PairMember, { root_token }: PairMember): Promise<boolean
     () => false,
   )
 
-/** Waits until both clusters have the same position and root. @throws Error if they do not */
+/**
+ * Waits until both clusters have the same position and root. @throws Error if they do not reach the same
+ * position and root in time
+ */
 export async function waitUntilPairSettled<Of extends Readonly<Record<string, Pick<LocalHost, 'base_url'>>>>(
   clusters: Of,
 ): Promise<{ [Name in keyof Of]: ClusterStatus }> {

@@ -30,7 +30,7 @@ export type PairProcessOptions = Omit<
 export interface PairProcesses extends ClusterPair {
   /** resolves when a process ends unexpectedly, with its exit code or signal */
   ended(name: Name): Promise<string>
-  /** kills both at once */
+  /** kills both processes at once */
   kill(): void
 }
 
@@ -77,7 +77,10 @@ export async function startPairProcesses(options: PairProcessOptions): Promise<P
   }
 }
 
-/** Returns the directory of the pair's imitated AWS. A pair that grew from a single east uses east's. */
+/**
+ * Returns the directory of the pair's imitated AWS. A pair that grew from a single cluster east uses east's
+ * directory.
+ */
 const awsName = (): string =>
   readLastHostPlace('east').aws ?? (existsSync(`${clusterDirectory('east')}/provider.json`) ? 'east' : 'aws')
 
@@ -90,7 +93,7 @@ async function portsOf(port: number | undefined, memory: boolean): Promise<Recor
   return { east, west: await some('west', port && port + 1, port === undefined ? east + 1 : 0) }
 }
 
-/** Starts a process that Ctrl-C in a terminal does not reach; the pair ends it. */
+/** Starts a process that Ctrl-C in a terminal does not reach; the pair ends the process. */
 function launch(
   { controlToken }: ImitatedAwsConnection,
   options: LastingHostOptions & { place: Partial<LastingHostPlace> },
@@ -102,14 +105,15 @@ function launch(
     {
       detached: true,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      // passed as a variable, because all users can see command lines
+      // passes the control token as a variable, because all users can see command lines
       env: { ...process.env, [CONTROL_TOKEN_VARIABLE]: controlToken },
     },
   )
 }
 
 /**
- * Returns the cluster of a process once it has started. @throws Error if it ends instead; it has printed the reason
+ * Returns the cluster of a process once the cluster has started. @throws Error if the process ends instead;
+ * the process has printed the reason
  */
 async function memberOf(child: ChildProcess, { control }: ImitatedAwsConnection): Promise<PairMember> {
   const ended = once(child, 'exit').then(() => undefined)
@@ -135,8 +139,8 @@ async function memberOf(child: ChildProcess, { control }: ImitatedAwsConnection)
 }
 
 /**
- * Adopts the keys that a member reports. New shares are also sent to the other member, which reports them once it
- * accepts them.
+ * Adopts the keys that a cluster of the pair reports. New shares are also sent to the other cluster, which
+ * reports them once it accepts them.
  */
 function followKeys(child: ChildProcess, member: PairMember, other: PairMember): void {
   child.on('message', (message: MessageFromMember) => {
@@ -157,7 +161,7 @@ async function untold(child: ChildProcess): Promise<string> {
   return String(signal ?? `code ${code}`)
 }
 
-/** Ends a process. It closes its cluster when the connection to this process ends. */
+/** Ends a process. The process closes its cluster when the connection to its parent ends. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')

@@ -1,6 +1,6 @@
 import type { PairMember, PairRoles } from './pair.ts'
 
-/** Formats both clusters once one follows the other. */
+/** Formats both clusters for people once one cluster follows the other. */
 export const formatPairAddresses = ({ primary, secondary }: PairRoles): string =>
   [
     introduced(primary, 'the primary'),
@@ -22,7 +22,7 @@ const introduced = (
 
 const DR = '/sys/replication/dr'
 
-/** Formats commands to copy. */
+/** Formats shell commands that the user can copy. */
 export function formatPairCommands({ primary, secondary }: PairRoles): string {
   const promote = `curl -s -X POST ${secondary.base_url}${DR}/secondary/promote -d`
   return `status of both

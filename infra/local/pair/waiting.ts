@@ -1,4 +1,4 @@
-/** What is waited for, and the usual longest wait in seconds. */
+/** What a program waits for, and the usual longest wait in seconds. */
 interface Wait {
   what: string
   seconds: number
@@ -7,7 +7,9 @@ interface Wait {
 
 const PROGRESS_PERIOD_MS = 5000
 
-/** Prints the remaining seconds at once and every five seconds. @returns a function that stops it */
+/**
+ * Prints the remaining seconds at once and every five seconds. @returns a function that stops the countdown
+ */
 function telling({ what, seconds, say }: Wait): () => void {
   const end = Date.now() + seconds * 1000
   say(`Waiting (usually at most ${seconds} s): ${what} …`)
@@ -18,7 +20,10 @@ function telling({ what, seconds, say }: Wait): () => void {
   return () => clearInterval(telling)
 }
 
-/** Creates a countdown for one wait at a time. Another `what` replaces the running one; none ends it. */
+/**
+ * Creates a countdown for one wait at a time. Another `what` replaces the running countdown; an absent `what`
+ * ends it.
+ */
 export function createCountdown(say: Wait['say']): (what?: string, seconds?: number) => void {
   let present = ''
   let end = (): void => undefined

@@ -44,7 +44,9 @@ export interface TakeoverResult extends ServingInterruptions {
   lost: readonly string[]
 }
 
-/** The result of a disaster. `reported`: accessors of the tokens in the former primary's loss report. */
+/**
+ * The result of a disaster. `reported` lists the accessors of the tokens in the former primary's loss report.
+ */
 export interface DisasterResult extends TakeoverResult {
   reported: readonly string[]
 }
@@ -53,7 +55,7 @@ export interface DisasterResult extends TakeoverResult {
 export interface DrillRehearsal {
   east: LocalHost
   west: LocalHost
-  /** between west and east */
+  /** a proxy on the link between west and east */
   proxy: LinkProxy
   load: LoginLoad
   /** a prepared operation token */
@@ -68,16 +70,15 @@ export interface DrillRehearsal {
 /** `pauseMs`: milliseconds between two logins of a workload. */
 type RehearsalOptions = PairOptions & { pauseMs?: number }
 
-/** East's address as west uses it, and the CA certificate for it: a file that `caBundles` ships. */
+/** East's address as west uses it, and the CA certificate for this address: a file that `caBundles` ships. */
 export interface PrimaryAddress {
   address: string
   ca_file: string
 }
 
 /**
- * Starts a pair under load.
- * @param say receives progress messages
- * @param joined makes west the secondary of east; tests may do it otherwise
+ * Starts two clusters under load. / @param say receives progress messages / @param joined makes west the
+ * secondary of east; tests may join the clusters in another way
  */
 export async function startDrillRehearsal(
   { pauseMs, ...options }: RehearsalOptions,
@@ -92,7 +93,7 @@ export async function startDrillRehearsal(
   rmSync(caBundles, { recursive: true })
   const { east, west } = pair
   try {
-    // like a load balancer that ends TLS with a certificate of the organisation
+    // the proxy ends TLS like a load balancer with a certificate of the organisation
     const proxy = await startLinkProxy(new URL(east.base_url).origin, authority.issue('east'))
     await joined(pair, { address: proxy.url, ca_file: 'drill.pem' })
     await demonstrateLogins(east, () => ({}))
@@ -112,14 +113,14 @@ export async function startDrillRehearsal(
 
 const WRITES_BEFORE_SWITCH_MS = 1000
 
-/** What operators do in a role change. */
+/** The steps that operators take in a role change. */
 export interface RoleChangeSteps {
   promote(): Promise<unknown>
   /** makes the former primary follow the new primary */
   rejoin(): Promise<unknown>
 }
 
-/** Switches from one running cluster to the other: it hands over, and then follows the new primary. */
+/** Switches the roles of two running clusters: the primary hands over, and then follows the new primary. */
 export async function switchPrimaryOver(
   { load, root, token, say }: DrillRehearsal,
   { from, to }: { from: LocalHost; to: LocalHost },
@@ -143,7 +144,8 @@ export async function switchPrimaryOver(
 }
 
 /**
- * Runs the drill of the service under load: a planned switch and the switch back. @param seen receives each result
+ * Runs the drill of the service under load: a planned switch and the switch back. @param seen receives the
+ * result of each part
  */
 export async function runSwitchDrill(
   rehearsal: DrillRehearsal,
@@ -213,8 +215,8 @@ export const makeClusterFollow = (
   )
 
 /**
- * Waits until a cluster streams from another one and has every entry that existed when the wait began. The load may
- * add entries meanwhile.
+ * Waits until a cluster streams from another cluster and has every entry that existed when the wait began.
+ * The load may add entries during the wait.
  */
 export async function waitUntilCaughtUp(cluster: LocalHost, primary: LocalHost): Promise<void> {
   let wanted: number | undefined
@@ -226,10 +228,10 @@ export async function waitUntilCaughtUp(cluster: LocalHost, primary: LocalHost):
 }
 
 /**
- * Plays a disaster. West loses the link to the primary east, which serves on for a while and is then lost to its
- * clients too. West is promoted by force. Then the load stops and the link heals: east closes by itself, follows west
- * and reports its lost commits.
- * @param by `healed` may speed up the fence, which otherwise takes up to a minute
+ * Plays a disaster. West loses the link to the primary east, which serves on for a while and is then lost to
+ * its clients too. West is promoted by force. Then the load stops and the link heals: east stops serving
+ * without an operator, follows west and reports its lost commits. / @param by `healed` may speed up the
+ * fence, which otherwise takes up to a minute
  */
 export async function runDisasterDrill(
   rehearsal: DrillRehearsal,
@@ -267,7 +269,7 @@ export async function runDisasterDrill(
   await setTimeout(WRITES_BEFORE_SWITCH_MS)
   const watched = await watch()
   await load.end()
-  // logins acknowledged just before the cut may not have been replicated either
+  // the primary may not have replicated logins either that it acknowledged just before the cut
   const lost = await findUnknownLogins(west, root, load.acknowledged)
   say('East can be reached again. It closes at the next call from west, which comes every minute.')
   proxy.heal()

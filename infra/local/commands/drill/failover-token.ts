@@ -18,7 +18,8 @@ const POLICY = [
 ].join('\n')
 
 /**
- * Creates a batch token for an operator's shift. It is valid on every cluster of the set, whichever is the primary.
+ * Creates a batch token for an operator's shift. The token is valid on every cluster of the set, whichever
+ * cluster is the primary.
  */
 export async function createFailoverToken(
   primary: Pick<LocalHost, 'base_url' | 'root_token' | 'cluster'>,

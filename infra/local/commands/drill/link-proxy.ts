@@ -8,13 +8,13 @@ import { listenOnLoopback } from '../../os/loopback.ts'
 export interface LinkProxy {
   /** address at which the other cluster reaches this cluster */
   url: string
-  /** ends all connections, and refuses others until `heal` */
+  /** ends all connections, and refuses new connections until `heal` */
   cut(): void
   heal(): void
   close(): Promise<void>
 }
 
-/** Starts a proxy. @param target base URL of the called cluster */
+/** Starts a proxy before a cluster. @param target base URL of the called cluster */
 export async function startLinkProxy(target: string, tls: TlsSecrets): Promise<LinkProxy> {
   const { hostname, port } = new URL(target)
   const open = new Set<Socket>()

@@ -11,7 +11,7 @@ export interface LoginLoad {
   acknowledged: readonly AcknowledgedLogin[]
   /** sends all further logins to this cluster */
   sendTo(host: Pick<LocalHost, 'base_url' | 'cluster'>): void
-  /** number of failed logins: no cluster served, or another one did */
+  /** number of failed logins, because no cluster served, or another cluster served */
   failed(): number
   end(): Promise<void>
 }
@@ -22,9 +22,9 @@ const LOGIN_LOAD_PAUSE_MS = 20
 const LOGIN_TIMEOUT_MS = 60_000
 
 /**
- * Starts workloads that log in repeatedly, each one login after the other.
- * @param proof parameters of an iam login that may be repeated
- * @param pauseMs milliseconds between two logins of a workload
+ * Starts workloads that log in repeatedly. Each workload sends one login after the other. / @param proof
+ * parameters of an iam login that may be repeated / @param pauseMs milliseconds between two logins of a
+ * workload
  */
 export function startLoginLoad(
   first: Pick<LocalHost, 'base_url' | 'cluster'>,

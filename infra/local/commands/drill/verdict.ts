@@ -7,12 +7,12 @@ export interface DrillResults {
   disaster: DisasterResult
 }
 
-/** The result as `--json` prints it. Times in milliseconds. */
+/** The result of a drill as `--json` prints it. Times are in milliseconds. */
 export interface DrillResult {
   verdict: 'passed' | 'failed'
   /** faults, one sentence each */
   faults: readonly string[]
-  /** the parts that were played */
+  /** the parts of the drill that were played */
   parts: readonly {
     part: string
     nobody_served_ms: number
@@ -32,7 +32,7 @@ const NAMES = {
 
 type Seen = TakeoverResult & Partial<DisasterResult>
 
-/** Judges a drill. @param fault the error that stopped it */
+/** Judges a drill. @param fault the error that stopped the drill */
 export function judgeDrill(drilled: Partial<DrillResults>, fault?: string): DrillResult {
   const seen = Object.entries(NAMES).flatMap(([name, part]): [string, Seen][] => {
     const one: Seen | undefined = drilled[name as keyof DrillResults]
@@ -63,7 +63,7 @@ function faultsOf({ mostAtOnce, logins, lost, reported }: Seen): string[] {
   ]
 }
 
-/** Formats the result for people. The last line is the verdict. */
+/** Formats the result of a drill for people. The last line is the verdict. */
 export function formatDrill({ verdict, faults, parts }: DrillResult): string {
   const told = parts.map(({ part, nobody_served_ms, primaries_at_once, logins, lost, reported }) =>
     [

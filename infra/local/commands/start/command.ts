@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   print('Serving. Stop with Ctrl-C.')
 }
 
-/** Options that a single host and a pair share. */
+/** Options that a single host and a pair of hosts share. */
 const hostOptions = (asked: StartOptions) =>
   defined({
     memory: asked.memory ?? false,
@@ -71,7 +71,10 @@ const lastingOptions = (asked: StartOptions) => ({
   }),
 })
 
-/** Demonstrates a login of each type. A secondary serves no logins, so its replication state is printed instead. */
+/**
+ * Demonstrates a login of each type. For a secondary, which serves no logins, prints the replication state
+ * instead.
+ */
 async function show(host: LocalHost): Promise<void> {
   const seen = await readStatusWithContact(host, print)
   if (seen.mode !== 'primary' && seen.mode !== 'disabled')

@@ -28,8 +28,8 @@ type Shown = Pick<LocalHost, 'base_url' | 'root_token' | 'cluster' | 'control'>
 const ROLE_NAME = 'web-server'
 
 /**
- * Creates accounts and workloads in the imitated AWS, and logs two workloads in. It may be repeated on a kept
- * cluster.
+ * Creates accounts and workloads in the imitated AWS, and logs two workloads in. The demonstration may be
+ * repeated on a kept cluster.
  */
 export async function demonstrateLogins(
   host: Shown,
@@ -50,8 +50,8 @@ export async function demonstrateLogins(
 }
 
 /**
- * Creates the parameters of an iam login for the demonstration's workload. They may be reused while the signature is
- * valid.
+ * Creates the parameters of an iam login for the demonstration's workload. The parameters may be reused while
+ * the signature is valid.
  */
 export async function createLoginProof({
   control,
@@ -110,7 +110,7 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
   })
 }
 
-/** Returns the call counts in a line of the login function's log. Undefined: the line has none. */
+/** Returns the call counts in a line of the login function's log, or undefined if the line has no counts. */
 export const parseCallCounts = (line: string): Record<string, number> | undefined =>
   parseJsonObject(line)?.['calls'] as Record<string, number> | undefined
 

@@ -5,15 +5,15 @@ import { readAuthorities } from '../../../build/authorities.ts'
 import { checkoutRoot } from '../../../checkout.ts'
 
 interface Option {
-  /** placeholder and parser of its value; absent: it takes none */
+  /** placeholder and parser of the option's value; absent: the option takes no value */
   readonly value?: string
   readonly read?: (text: string, name: string) => unknown
   readonly help: string
-  /** a pair chooses it itself */
+  /** true: a pair of hosts chooses the value itself */
   readonly notOfAPair?: true
 }
 
-/** All options. Parsing, help and the command's options are derived from these rows. */
+/** All options of `npm start`. Parsing, help and the command's options are derived from these rows. */
 const options = {
   cluster: {
     value: 'NAME',
@@ -84,7 +84,10 @@ What a cluster had at its last start of ports, region and AWS it has again where
 CLOUD_AUTH_STATE in the environment names another directory than .local.
 `
 
-/** The checked options. Port 0: any free port; absent: the port of the last start. */
+/**
+ * The checked options of `npm start`. Port 0 means any free port; an absent port means the port of the last
+ * start.
+ */
 export type StartOptions = {
   [N in OptionName]?: (typeof options)[N] extends { read: (text: string, name: string) => infer Value }
     ? Value
@@ -134,8 +137,8 @@ function parseWords(args: string[]) {
 const quoted = (message: string): string => /'[^']*'/.exec(message)?.[0] ?? ''
 
 /**
- * Rejects a command line whose options npm took. npm takes options before `--`, and the command would silently run
- * without them.
+ * Rejects a command line whose options npm took. npm takes options that are given before `--`, and the
+ * command would silently run without these options.
  */
 function rejectTakenOptions(args: readonly string[], environment: NodeJS.ProcessEnv): void {
   const taken = Object.keys(options).filter(

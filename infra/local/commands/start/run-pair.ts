@@ -13,10 +13,9 @@ type RunOptions = PairProcessOptions & {
 }
 
 /**
- * Runs two clusters, each in its own process. It makes one follow the other whatever their earlier state, logs
- * workloads in on the primary, and shows that the secondary has the same data. A killed cluster stays down until
- * somebody starts it.
- * @param print receives output for the user
+ * Runs two clusters, each in its own process. Makes one cluster follow the other whatever their earlier
+ * state, logs workloads in on the primary, and shows that the secondary has the same data. A killed cluster
+ * stays down until somebody starts it. / @param print receives output for the user
  */
 export async function runLocalPair(
   { once, ...options }: RunOptions,
@@ -41,7 +40,10 @@ export async function runLocalPair(
   }
 }
 
-/** Demonstrates the pair. @throws Error if the demonstration fails and the command should end after it */
+/**
+ * Demonstrates the pair. @throws Error if the demonstration fails and the command should end after the
+ * demonstration
+ */
 async function shown(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
   try {
     await showOnce(pair, once, print)
@@ -75,7 +77,7 @@ async function showOnce(pair: PairProcesses, once: boolean, print: (text: string
   print(formatPairCommands(joined))
 }
 
-/** Reports each cluster that ends unexpectedly. @throws Error once both have ended */
+/** Reports each cluster that ends unexpectedly. @throws Error once both clusters have ended */
 async function bothEnded(
   pair: PairProcesses,
   over: AbortSignal,
