@@ -30,24 +30,21 @@ const sts = {
     key('sts-role', mount, pathParameters['account_id'] ?? ''),
 }
 
+const write = { access: allowByPolicy('by-existence'), uses: ['write'] } as const
+const remove = { uses: ['write'], handle: deleteSubject } as const
+
 export const configGroup: EndpointGroup = {
   name: 'config',
   endpoints: [
     endpointRow.post({
       ...client,
+      ...write,
       summary: 'Configure how this mount reaches AWS',
       fields: clientConfigFields,
-      access: allowByPolicy('by-existence'),
-      uses: ['write'],
       handle: writeClientConfig,
     }),
     endpointRow.get({ ...client, summary: 'Read the client configuration', handle: readClientConfig }),
-    endpointRow.delete({
-      ...client,
-      summary: 'Delete the client configuration',
-      uses: ['write'],
-      handle: deleteSubject,
-    }),
+    endpointRow.delete({ ...client, ...remove, summary: 'Delete the client configuration' }),
 
     endpointRow.post({
       ...identity,
@@ -60,19 +57,13 @@ export const configGroup: EndpointGroup = {
 
     endpointRow.post({
       ...certificate,
+      ...write,
       summary: 'Register a certificate that verifies identity documents',
       fields: certificateFields,
-      access: allowByPolicy('by-existence'),
-      uses: ['write'],
       handle: writeCertificate,
     }),
     endpointRow.get({ ...certificate, summary: 'Read a registered certificate', handle: readCertificate }),
-    endpointRow.delete({
-      ...certificate,
-      summary: 'Delete a registered certificate',
-      uses: ['write'],
-      handle: deleteSubject,
-    }),
+    endpointRow.delete({ ...certificate, ...remove, summary: 'Delete a registered certificate' }),
     endpointRow.list({
       path: '/auth/:mount/config/certificates',
       summary: 'List registered certificates',
@@ -81,19 +72,13 @@ export const configGroup: EndpointGroup = {
 
     endpointRow.post({
       ...sts,
+      ...write,
       summary: 'Configure the role to assume for another AWS account',
       fields: stsRoleFields,
-      access: allowByPolicy('by-existence'),
-      uses: ['write'],
       handle: writeStsRole,
     }),
     endpointRow.get({ ...sts, summary: 'Read the role to assume for an AWS account', handle: readStsRole }),
-    endpointRow.delete({
-      ...sts,
-      summary: 'Delete the role to assume for an AWS account',
-      uses: ['write'],
-      handle: deleteSubject,
-    }),
+    endpointRow.delete({ ...sts, ...remove, summary: 'Delete the role to assume for an AWS account' }),
     endpointRow.list({
       path: '/auth/:mount/config/sts',
       summary: 'List AWS accounts with a role to assume',

@@ -17,6 +17,19 @@ import { startTokenTidy } from '../tokens/tidy.ts'
 import { createTokenWithRole, readTokenRole, tokenRoleFields, writeTokenRole } from '../tokens/token-role.ts'
 
 const look = { answers: 'data', secretAnswers: ['id'] } as const
+const lookUp = {
+  ...look,
+  path: '/auth/token/lookup',
+  summary: 'Look up a token',
+  fields: tokenField,
+  handle: lookUpToken,
+}
+const lookUpSelf = {
+  ...look,
+  path: '/auth/token/lookup-self',
+  summary: 'Look up the caller’s token',
+  handle: lookUpOwnToken,
+}
 const creating = { fields: createTokenFields, uses: ['write'], answers: 'auth' } as const
 
 const tokenRole = {
@@ -27,32 +40,10 @@ const tokenRole = {
 export const tokensGroup: EndpointGroup = {
   name: 'tokens',
   endpoints: [
-    endpointRow.post({
-      ...look,
-      path: '/auth/token/lookup',
-      summary: 'Look up a token',
-      fields: tokenField,
-      handle: lookUpToken,
-    }),
-    endpointRow.get({
-      ...look,
-      path: '/auth/token/lookup',
-      summary: 'Look up a token',
-      fields: tokenField,
-      handle: lookUpToken,
-    }),
-    endpointRow.get({
-      ...look,
-      path: '/auth/token/lookup-self',
-      summary: 'Look up the caller’s token',
-      handle: lookUpOwnToken,
-    }),
-    endpointRow.post({
-      ...look,
-      path: '/auth/token/lookup-self',
-      summary: 'Look up the caller’s token',
-      handle: lookUpOwnToken,
-    }),
+    endpointRow.post(lookUp),
+    endpointRow.get(lookUp),
+    endpointRow.get(lookUpSelf),
+    endpointRow.post(lookUpSelf),
     endpointRow.post({
       ...look,
       path: '/auth/token/lookup-accessor',
