@@ -1,7 +1,9 @@
 import type { BaseIssue } from 'valibot'
 import { nearestName } from '../shared/api/unknown-fields.ts'
 
-/** Settings that cannot be used. The message has a line for each fault, with the setting's name. */
+/**
+ * The error for settings that cannot be used. The message has a line for each fault, with the setting's name.
+ */
 export class SettingsError extends Error {
   constructor(faults: readonly string[]) {
     super(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
@@ -20,13 +22,13 @@ export function parseSettings(text: string): unknown {
   }
 }
 
-/** The parts of a valibot schema that are read here: its members, or the schema it wraps. */
+/** A valibot schema's members, or the schema that it wraps. */
 interface Node {
   entries?: Readonly<Record<string, object>>
   wrapped?: object
 }
 
-/** The requirement of each kind of check, as text. `expected` is valibot's text. */
+/** The requirement of each kind of valibot check, as text. `expected` is valibot's text. */
 const WORDS: Readonly<Record<string, (expected: string) => string>> = {
   integer: () => 'must be a whole number',
   min_value: expected => `must be at least ${expected.replace('>=', '')}`,
@@ -42,7 +44,7 @@ const WORDS: Readonly<Record<string, (expected: string) => string>> = {
   number: () => 'must be a number',
 }
 
-/** Returns what is wrong with a setting. Checks that have a text of their own keep that text. */
+/** Returns the fault of a setting as a text. Checks that have a text of their own keep that text. */
 export function describeSchemaFault(issue: BaseIssue<unknown>, schema: object): string {
   const { type, message, expected, received, path = [] } = issue
   if (!message.startsWith('Invalid ')) return message
@@ -61,7 +63,7 @@ function unknownSetting(path: readonly string[], schema: object): string {
   return near === undefined ? 'there is no such setting' : `there is no such setting: did you mean ${near}?`
 }
 
-/** Names of the settings below a path. */
+/** Returns the names of the settings below a path. */
 function namesAt(schema: object, path: readonly string[]): string[] {
   let node: Node = schema
   for (const key of path) node = unwrapped(node.entries?.[key] ?? {})

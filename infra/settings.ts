@@ -49,10 +49,10 @@ const HASHES_OF_LITTLE = [
 const isHashOfLittle = (hash: string): boolean => HASHES_OF_LITTLE.includes(hash.toLowerCase())
 
 const FINGERPRINT = /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
-// The limit is the room in a Lambda function's environment.
+// Maximum number of key fingerprints. The limit is the room in a Lambda function's environment.
 const MOST_KEYS = 40
 
-/** Returns why the CA certificates in a folder cannot be shipped. Undefined: they can. */
+/** Returns why the CA certificates in a folder cannot be shipped, or undefined if they can be shipped. */
 function authoritiesFault(folder: string): string | undefined {
   try {
     readAuthorities(folder)
@@ -81,12 +81,15 @@ export const settingsSchema = v.strictObject({
   ),
   /** keeps tables and key when a stack is deleted, and protects them from deletion */
   deletionProtection: v.optional(v.boolean(), true),
-  /** restored tables, and optionally a key, that replace those of the data stack */
+  /** restored tables, and optionally a key, that replace the tables and the key of the data stack */
   restored: v.optional(
     v.strictObject({
       dataTable: tableName,
       clusterTable: tableName,
-      /** ARN of the restored table's stream; without it only the schedule of every minute triggers the function */
+      /**
+       * ARN of the restored table's stream; without this ARN only the schedule of every minute triggers the
+       * function
+       */
       clusterStreamArn: v.optional(
         v.pipe(
           v.string(),
@@ -130,13 +133,14 @@ export const settingsSchema = v.strictObject({
     ),
   ),
   /**
-   * generating a DR operation token or a new recovery key is started and cancelled with an authorised token or by direct
-   * invocation. If false, anyone may start an attempt, and cancel one without shares.
+   * an authorised token or a direct invocation is needed to start and cancel the generation of a DR operation
+   * token or of a new recovery key. If false, anyone may start an attempt, and cancel an attempt without
+   * shares.
    */
   strictCeremony: v.optional(v.boolean(), true),
   /**
    * sys/health returns 503 instead of 200 while KMS cannot unwrap the keyring of a serving cluster. Running
-   * environments keep the unwrapped keyring and go on, but every new one fails.
+   * environments keep the unwrapped keyring and continue to serve, but every new environment fails.
    */
   healthChecksKeyring: v.optional(v.boolean(), false),
   /**
@@ -145,9 +149,15 @@ export const settingsSchema = v.strictObject({
    */
   tablesClient: v.optional(v.picklist(['wire', 'sdk']), 'wire'),
   ...frontSettingFields,
-  /** address of the API if it has its own domain; default: that of `domain`, else API Gateway's default endpoint */
+  /**
+   * address of the API if it has its own domain; default: the name of `domain`, else API Gateway's default
+   * endpoint
+   */
   apiAddress: v.optional(address),
-  /** deploys although API Gateway warns about the imported API definition; otherwise the deployment fails */
+  /**
+   * continues a deployment although API Gateway warns about the API's OpenAPI definition. Without this
+   * setting, such a warning fails the deployment.
+   */
   passImportWarnings: v.optional(v.boolean(), false),
   /** closes API Gateway's default endpoint, so that only `apiAddress` remains */
   closeDefaultEndpoint: v.optional(v.boolean(), false),
@@ -231,12 +241,12 @@ export const settingsSchema = v.strictObject({
   dashboard: v.optional(v.boolean(), false),
   /** requests per second and burst over all clients; bounds the cost that strangers can cause */
   throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),
-  /** the same for calls of other clusters, which have a throttle of their own */
+  /** requests per second and burst for calls of other clusters, which have a throttle of their own */
   linkThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
     rate: 100,
     burst: 200,
   }),
-  /** the same for `sys/health` */
+  /** requests per second and burst for `sys/health` */
   healthThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
     rate: 50,
     burst: 100,
@@ -248,8 +258,8 @@ export const settingsSchema = v.strictObject({
   ...webSettingFields,
   ...accountSettingFields,
   /**
-   * reserved concurrency of the DR replication functions, so that strangers who use up all other concurrency cannot
-   * stop replication. The minimum is what runs concurrently in normal operation.
+   * reserved concurrency of the DR replication functions, so that strangers who use up all other concurrency
+   * cannot stop replication. The minimum is the number of requests that run concurrently in normal operation.
    */
   drConcurrency: v.optional(
     v.strictObject({
@@ -263,7 +273,10 @@ export const settingsSchema = v.strictObject({
   accountConcurrency: v.optional(wholeNumber, 1000),
   /** memory of functions in MB; CPU time grows with it */
   memory: v.optional(megabytes, 1024),
-  /** the same for single functions, by their folder in functions/; default: the workers' table, else `memory` */
+  /**
+   * memory of single functions in MB, by their folder in functions/; default: the workers' table, else
+   * `memory`
+   */
   functionMemory: v.optional(
     v.pipe(
       v.record(v.string(), megabytes),
@@ -361,12 +374,12 @@ const schema = v.pipe(
   ),
 )
 
-/** Settings as a deployment gives them, before defaults are applied. */
+/** Settings as the user of a deployment writes them, before defaults are applied. */
 export type SettingsInput = v.InferInput<typeof schema>
 
 export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
   clusterName: string
-  /** link address of this cluster for others of the set; undefined: the address of the API */
+  /** link address of this cluster for other clusters of the set; undefined: the address of the API */
   linkAddress: string | undefined
 }
 

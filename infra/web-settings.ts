@@ -7,7 +7,10 @@ const WEB_RATES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap(of => [100 * of, 1000 
 
 /** Settings of logins in a Web Function. */
 export const webSettingFields = {
-  /** runs logins in a Web Function. A CloudFront distribution leads them there and everything else to the API. */
+  /**
+   * runs logins in a Web Function. A CloudFront distribution leads logins to the Web Function and all other
+   * requests to the API.
+   */
   webLogins: v.optional(
     v.strictObject({
       /** certificate for the host of `apiAddress`, which is the distribution's name */
@@ -39,11 +42,11 @@ export const webSettingFields = {
           ),
         ),
       ),
-      /** most concurrent requests in one environment */
+      /** maximum number of concurrent requests in one environment */
       concurrency: v.optional(v.pipe(wholeNumber, v.maxValue(128)), 64),
-      /** most environments; default: as many as the account's vCPU quota allows */
+      /** maximum number of environments; default: as many as the account's vCPU quota allows */
       environments: v.optional(v.pipe(wholeNumber, v.minValue(2))),
-      /** logins per second over all clients, as `throttle` is for the API */
+      /** maximum number of logins per second over all clients, like `throttle` for the API */
       rateLimit: v.optional(
         v.pipe(
           v.number(),
@@ -58,7 +61,7 @@ export const webSettingFields = {
   ),
 }
 
-/** Other settings that the rules below read. */
+/** Other settings that the rules for Web Functions read. */
 interface Others {
   webLogins?: object | undefined
   front: { kind: string }
@@ -70,8 +73,8 @@ interface Others {
 }
 
 /**
- * Returns why logins cannot run in a Web Function with these settings. Undefined: they can, or `webLogins` is not
- * set.
+ * Returns why logins cannot run in a Web Function with these settings, or undefined if they can, or if
+ * `webLogins` is not set.
  */
 export function findWebSettingFault({
   webLogins,

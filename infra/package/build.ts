@@ -21,7 +21,7 @@ interface Manifest {
 const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
-    // functions are not JSON, and templates do not need them
+    // handlers are functions and so not JSON, and templates do not need handlers
     const rows = endpointGroups.map(({ endpoints, ...group }) => ({
       ...group,
       endpoints: endpoints.map(({ fields: _, ...row }) => row),

@@ -5,7 +5,7 @@ import { settingsSchema } from '../settings.ts'
 /** Files that declare the settings with their comments. */
 const SOURCES = ['settings', 'front-settings', 'web-settings', 'account-settings']
 
-/** The parts of a valibot schema that are read here. */
+/** The members of a valibot schema that the renderer reads. */
 interface Schema {
   type: string
   wrapped?: Schema
@@ -18,7 +18,10 @@ interface Schema {
   literal?: unknown
 }
 
-/** Returns a lookup of a setting's comment in the sources. @throws Error if there is none */
+/**
+ * Returns a function that looks up a setting's comment in the sources. @throws Error if a setting has no
+ * comment
+ */
 function commentsOf(): (name: string) => string[] {
   const text = SOURCES.map(name => readFileSync(`${checkoutRoot}infra/${name}.ts`, 'utf8')).join('\n')
   const found = new Map(
@@ -94,16 +97,16 @@ export function renderDeclaration(): string {
   return `import type { Environment, Stack } from 'aws-cdk-lib'
 import { Construct } from 'constructs'
 
-/** The settings of a deployment, and its target account and region. */
+/** The settings of a deployment, and the deployment's target account and region. */
 export interface CloudAuthProps {
-  /** account and region of the stacks; default: those of the deploying credentials */
+  /** account and region of the stacks; default: account and region of the deploying credentials */
   readonly env?: Environment
 ${members.join('\n')}
 }
 
 /** A cluster: its three stacks are children of this construct. The templates depend on the props only. */
 export declare class CloudAuth extends Construct {
-  /** tables and key; functions and front; background workers */
+  /** the stacks of tables and key, of functions and front end, and of background workers */
   readonly stacks: { readonly data: Stack; readonly api: Stack; readonly workers: Stack }
   /** @throws Error that names every fault of the props */
   constructor(scope: Construct, id: string, props: CloudAuthProps)

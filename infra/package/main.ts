@@ -1,4 +1,4 @@
-// Writes .build/package, as it would be published: `npm run package`.
+// Writes the package to .build/package, in its published form: `npm run package`.
 import { buildFunctionBundles } from '../build/functions.ts'
 import { bundlesDir } from '../checkout.ts'
 import { buildPackage } from './build.ts'

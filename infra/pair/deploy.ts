@@ -5,12 +5,15 @@ import type { MemberPlan, PairPlan } from './settings.ts'
 /** Ports of a deployment. */
 export interface PairDeployPorts {
   say(text: string): void
-  /** deploys the stacks of a cluster and returns when they are complete. @throws if the deployment fails */
+  /**
+   * deploys the stacks of a cluster and returns when the deployment is complete. @throws if the deployment
+   * fails
+   */
   deploy(member: MemberPlan): Promise<void>
   wait(ms: number): Promise<void>
 }
 
-/** Milliseconds between two observations of a deployed cluster, and their number. */
+/** Milliseconds between two observations of a deployed cluster, and the number of observations. */
 const STACK_LOOK_PAUSE_MS = 5000
 const LOOKS = 60
 

@@ -15,7 +15,7 @@ export interface PairJoinPorts {
   wait(ms: number): Promise<void>
 }
 
-/** Longest first sync in milliseconds; it grows with the amount of data. */
+/** Time limit of the first sync in milliseconds. The first sync takes longer with more data. */
 const FIRST_SYNC_MS = 60 * 60_000
 
 const goal: SetGoal = {
@@ -26,10 +26,10 @@ const goal: SetGoal = {
 }
 
 /**
- * Makes one cluster of a pair the DR secondary of the other, after the operator has typed its name, because its data
- * is deleted. It resumes an interrupted join, and does nothing if the cluster follows already.
- * @param name the joining cluster
- * @throws Error if a cluster is not in the required state, or refuses a request
+ * Makes one cluster of a pair the DR secondary of the other cluster, after the operator has typed the
+ * secondary's name, because the secondary's data is deleted. Resumes an interrupted join, and does nothing if
+ * the cluster follows already. / @param name the joining cluster / @throws Error if a cluster is not in the
+ * required state, or refuses a request
  */
 export async function joinPair(pair: PairPlan, name: string, around: PairJoinPorts): Promise<void> {
   const { say, question, tokens, wait } = around

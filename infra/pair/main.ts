@@ -43,7 +43,9 @@ async function question(text: string): Promise<string> {
   }
 }
 
-/** Writes the templates of both clusters to one assembly, so that both deploy the same build. */
+/**
+ * Writes the templates of both clusters to one cloud assembly, so that both clusters deploy the same build.
+ */
 async function synthesise(pair: PairPlan): Promise<void> {
   await buildFunctionBundles()
   const app = createCdkApp(OUT)

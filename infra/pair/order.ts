@@ -3,18 +3,18 @@ import { hasAnswered, type ObservedCluster } from '../../shared/set/status.ts'
 
 /** The state of a cluster in its set, from its own answer. */
 export type MemberState =
-  /** no answer: not deployed yet, or lost */
+  /** the cluster does not answer: it is not deployed yet, or lost */
   | 'absent'
-  /** deployed, not initialised */
+  /** deployed, but not initialised */
   | 'blank'
-  /** serves, and is in no set */
+  /** serves, and belongs to no DR set */
   | 'alone'
   | 'primary'
   /** follows its primary without much lag */
   | 'following'
-  /** a secondary that does not follow */
+  /** a secondary that does not follow its primary */
   | 'behind'
-  /** anything else: a role change is running, its keyring cannot be unwrapped, or another service answers */
+  /** any other state: a role change is running, KMS cannot unwrap the keyring, or another service answers */
   | 'unclear'
 
 /** A cluster as observed before a deployment. */
@@ -28,17 +28,17 @@ type Order<C> = { order: readonly C[]; why: string } | { refused: string }
 /** States of a cluster without primary and secondaries. */
 const IN_NO_SET: readonly MemberState[] = ['absent', 'blank', 'alone']
 
-/** Why nothing may be deployed while a cluster is in this state. */
+/** Reasons why no cluster may be deployed while one cluster is in a state. */
 const OBSTACLES: Partial<Record<MemberState, string>> = {
   behind: 'is a secondary that does not follow. Check its status first',
   unclear: 'is changing its role or has a fault. Wait, or check its status',
 }
 
 /**
- * Decides the order in which the clusters of a pair are deployed. The primary is last, because a secondary of a newer
- * version can follow an older primary.
+ * Decides the order in which the clusters of a pair are deployed. The primary is last, because a secondary of
+ * a newer version can follow an older primary.
  * @param clusters as observed, in the order of the file
- * @param anyway the operator allows a deployment although a cluster does not answer
+ * @param anyway true: the operator allows a deployment although a cluster does not answer
  */
 export function decideDeployOrder<C extends ObservedMember>(
   clusters: readonly [C, C],
@@ -68,7 +68,7 @@ export function decideDeployOrder<C extends ObservedMember>(
   return { order: last === one ? [other, one] : clusters, why }
 }
 
-/** Classifies a cluster by its answer. */
+/** Classifies the state of a cluster by its own answer. */
 export function classifyMember(seen: ObservedCluster): MemberState {
   const { state } = classifyCluster(seen)
   if (state === 'unreachable') return 'absent'

@@ -7,14 +7,14 @@ const given = v.record(v.string(), v.unknown())
 const cluster = v.strictObject({
   account: v.pipe(v.string(), v.regex(/^\d{12}$/, 'must be an account id of 12 digits')),
   region: v.pipe(v.string(), v.regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, 'must be a region such as us-east-1')),
-  /** AWS profile for its account; absent: the environment's credentials */
+  /** AWS profile for the cluster's account; absent: the environment's credentials */
   profile: v.optional(v.pipe(v.string(), v.nonEmpty())),
   /** settings of this cluster in addition to `both` */
   settings: v.optional(given, {}),
 })
 
 const schema = v.strictObject({
-  /** settings that both clusters share: stage, licence, CA certificates and others */
+  /** settings that both clusters share, such as stage, licence and CA certificates */
   both: given,
   /** by the clusters' names */
   clusters: v.pipe(
@@ -30,7 +30,7 @@ const schema = v.strictObject({
     ),
     v.check(all => Object.keys(all).length === 2, 'must have exactly two clusters'),
   ),
-  /** drills, which either cluster starts while it is the primary */
+  /** settings of drills, which either cluster starts while it is the primary */
   drill: v.optional(v.strictObject({ schedule: v.string(), policy: v.string() })),
 })
 
@@ -40,9 +40,9 @@ export interface MemberPlan {
   account: string
   region: string
   profile: string | undefined
-  /** address for clients, operators and the other cluster */
+  /** address at which clients, operators and the other cluster reach the cluster */
   address: string
-  /** the settings as a deployment takes them */
+  /** the cluster's settings in the form of a deployment */
   rawSettings: Record<string, unknown>
   settings: Settings
 }
@@ -52,8 +52,8 @@ export type PairPlan = readonly [MemberPlan, MemberPlan]
 type Given = v.InferOutput<typeof schema>
 
 /**
- * Returns the address from the settings. Addresses are fixed names, so neither cluster waits for an output of the
- * other.
+ * Returns a cluster's address from its settings. Addresses are fixed names, so neither cluster waits for an
+ * output of the other.
  */
 const readAddress = (own: Record<string, unknown>): string | undefined => {
   const { apiAddress, domain } = own as { apiAddress?: string; domain?: { name?: string } }
@@ -82,7 +82,7 @@ function planMembers({ both, clusters, drill }: Given): PairPlan {
   return [first, second]
 }
 
-/** Returns what is wrong with the pair. Undefined: nothing. */
+/** Returns the fault of a pair's settings, or undefined if the settings are correct. */
 function findPairFault([first, second]: PairPlan): string | undefined {
   if (first.address === second.address) return 'both clusters have the same address'
   if (first.settings.stage !== second.settings.stage)

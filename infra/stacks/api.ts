@@ -28,8 +28,8 @@ import { SavedQueries } from '../watching/saved-queries.ts'
 import type { DataStack } from './data.ts'
 
 /**
- * Timeout per kind of function. A login calls the provider meanwhile. All others must answer before API Gateway gives
- * up.
+ * Timeout per kind of function. During a login the function calls AWS, which may take long. All other
+ * functions must answer before API Gateway gives up.
  */
 const TIMEOUT = {
   login: Duration.seconds(bounds.LOGIN_SECONDS),
@@ -47,7 +47,10 @@ interface ApiProps extends StackProps {
 export class ApiStack extends Stack {
   readonly functionContext: FunctionContext
   readonly functions: GroupFunction[]
-  /** log group of all functions that print audit entries, workers included. The audit carrier reads it. */
+  /**
+   * log group of all functions that print audit entries, including workers. The audit carrier reads this log
+   * group.
+   */
   readonly logs: LogGroup
 
   constructor(scope: Construct, id: string, { settings, store, bundles, ...props }: ApiProps) {
@@ -80,7 +83,7 @@ export class ApiStack extends Stack {
     if (settings.parameterPrefix !== undefined) this.parameters(settings.parameterPrefix)
   }
 
-  /** Writes every output to an SSM parameter, for deployments that do not read stack outputs. */
+  /** Writes every output of the stack to an SSM parameter, for deployments that do not read stack outputs. */
   private parameters(prefix: string): void {
     for (const output of this.node.children)
       if (output instanceof CfnOutput)
@@ -115,7 +118,7 @@ export class ApiStack extends Stack {
   private alarms({ errors }: ApiFronts, carrier: string): void {
     const { settings } = this.functionContext
     new LineAlarms(this, 'LogAlarms', { settings, logs: this.logs })
-    // IAM authorises every invocation of these two, so strangers cannot trigger the alarm
+    // IAM authorises every invocation of these two functions, so strangers cannot trigger the alarm
     addMetricAlarm(this, 'Initialised', settings, [this.named('init')])
     addMetricAlarm(this, 'RootGeneration', settings, [this.named('generate-root')])
     for (const { alarm, series } of errors) addMetricAlarm(this, alarm, settings, [series])

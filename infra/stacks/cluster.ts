@@ -10,7 +10,7 @@ interface ClusterProps {
   settings: Settings
   /** directory with the bundles of the functions */
   bundles: string
-  /** account and region; default: those of the deploying credentials */
+  /** account and region; default: account and region of the deploying credentials */
   env?: Environment
 }
 
@@ -21,7 +21,7 @@ export interface ClusterStacks {
   workers: WorkersStack
 }
 
-/** Warns when the functions may assume roles in any account. */
+/** Warns the user when the functions may assume roles in any account. */
 function warnOfAnyAccount(stack: ApiStack, { assumableRoleArns }: Settings): void {
   const wide = assumableRoleArns.filter(arn => !/^\d{12}$/.test(arn.split(':')[4] ?? ''))
   if (wide.length > 0)

@@ -14,12 +14,12 @@ import type { Construct } from 'constructs'
 import { importCustomerKey } from '../constructs/account.ts'
 import type { Settings } from '../settings.ts'
 
-/** Stream view type of the cluster table. Records hold keys only. */
+/** Stream view type of the cluster table. Its stream records hold keys only. */
 const CLUSTER_STREAM = StreamViewType.KEYS_ONLY
 
 /**
- * Name of the output with the stream's ARN. It contains the view type, because a table gets a new stream ARN with a
- * new view type and importing stacks must then read a new output.
+ * Name of the output with the stream's ARN. The name contains the view type, because a table gets a new
+ * stream ARN with a new view type and importing stacks must then read a new output.
  */
 const STREAM_OUTPUT = `ClusterStream${CLUSTER_STREAM.replaceAll('_', '')}`
 
@@ -34,7 +34,7 @@ export class DataStack extends Stack {
   readonly cluster: TableV2
   /** secrets of a running ceremony; never backed up */
   readonly ceremony: TableV2
-  /** wraps the keyring. Without it, encrypted items and batch tokens are lost. */
+  /** wraps the keyring. Without this KMS key, encrypted items and batch tokens are lost. */
   readonly key: IKey
 
   constructor(scope: Construct, id: string, settings: Settings, props: StackProps = {}) {
@@ -92,8 +92,8 @@ export class DataStack extends Stack {
   }
 
   /**
-   * Encrypts the tables with the customer's key, if one is set. Uses an override, because the CDK's own property
-   * needs a stack with a known region.
+   * Encrypts the tables with the customer's key, if the settings name such a key. Uses an override, because
+   * the CDK's own property needs a stack with a known region.
    */
   private encryptTables(keyArn: string | undefined): void {
     if (keyArn === undefined) return
@@ -103,8 +103,8 @@ export class DataStack extends Stack {
   }
 
   /**
-   * Exports values explicitly. When restored tables replace these, no stack imports the exports and the CDK would
-   * otherwise remove them.
+   * Exports the tables and the key explicitly. When restored tables replace these tables, no stack imports
+   * the exports, and the CDK would otherwise remove them.
    */
   private keepExports(): void {
     for (const table of [this.data, this.cluster]) {
@@ -116,15 +116,17 @@ export class DataStack extends Stack {
   }
 
   /**
-   * ARN of the cluster table's stream, for another stack. It is an output and not an export, because CloudFormation
-   * forbids changing an imported value and a stream gets a new ARN with a new view type. A stack that reads the output gets the new
-   * ARN at its next deployment.
+   * ARN of the cluster table's stream, for another stack. The ARN is an output and not an export, because
+   * CloudFormation forbids changing an imported value and a stream gets a new ARN with a new view type. A
+   * stack that reads the output gets the new ARN at its next deployment.
    */
   get clusterStreamArn(): string {
     return Fn.getStackOutput(this.stackName, STREAM_OUTPUT)
   }
 
-  /** Hash of the cluster table's definition. While it stays the same, the table keeps its stream. */
+  /**
+   * Hash of the cluster table's definition. While the definition stays the same, the table keeps its stream.
+   */
   get clusterDefinition(): string {
     const { defaultChild } = this.cluster.node
     if (!(defaultChild instanceof CfnGlobalTable))

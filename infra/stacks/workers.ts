@@ -40,7 +40,8 @@ export class WorkersStack extends Stack {
           recursiveLoop: name === 'on-job' ? RecursiveLoop.ALLOW : undefined,
         }),
       )
-      // set on the alias if there is one, because Lambda does not apply a function's own setting to its alias
+      // set on the alias if the function has an alias, because Lambda does not apply a function's own setting
+      // to its alias
       if (worker.queued)
         lambda.configureAsyncInvoke({
           maxEventAge: Duration.minutes(worker.queued.minutes),
@@ -80,9 +81,9 @@ export class WorkersStack extends Stack {
   }
 
   /**
-   * Reports failed workflows. One EventBridge rule matches every execution that failed, timed out or was aborted; it
-   * invokes the function that resumes operations, and the alarm counts its matches. One alarm for each workflow and
-   * each status would cost more than all other alarms.
+   * Reports failed workflows. One EventBridge rule matches every execution that failed, timed out or was
+   * aborted. The rule invokes the function that resumes operations, and the alarm counts the rule's matches.
+   * One alarm for each workflow and each status would cost more than all other alarms.
    */
   private watch(
     machines: readonly string[],
@@ -108,7 +109,8 @@ export class WorkersStack extends Stack {
     calls(new Rule(this, `${name} schedule`, { description, schedule }), lambda)
   }
 
-  // A restored table has no stream until an operator enables one. Until then only the schedule triggers the function.
+  // Subscribes a function to a table's stream. A restored table has no stream until an operator enables a
+  // stream. Without a stream only the schedule triggers the function.
   private listen(
     name: string,
     { table, partitions }: NonNullable<WorkerDefinition['stream']>,

@@ -12,14 +12,14 @@ import {
   rowOfAlarm,
 } from './alarms.ts'
 
-/** A CloudWatch metric, as alarms reference it. */
+/** A CloudWatch metric, in the form in which alarms reference it. */
 export interface MetricSeries {
   namespace: string
   metricName: string
   dimensions: { name: string; value: string }[]
 }
 
-/** Most metrics that CloudWatch allows in one alarm. */
+/** Maximum number of metrics that CloudWatch allows in one alarm. */
 const MOST_METRICS = 10
 
 /**
@@ -61,7 +61,7 @@ function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<C
 /**
  * Adds an alarm of the table.
  * @param whose counted AWS resources, for example function names; empty for alarms on log lines
- * @throws Error if CloudWatch would reject it
+ * @throws Error if CloudWatch would reject the alarm
  */
 export function addMetricAlarm(
   scope: Construct,
@@ -98,8 +98,8 @@ interface LineAlarmsProps {
 }
 
 /**
- * Alarms on log lines of the functions, which strangers cannot forge. A metric filter costs money only in hours with
- * a match.
+ * Creates alarms on log lines of the functions, which strangers cannot forge. A metric filter costs money
+ * only in hours with a match.
  */
 export class LineAlarms extends Construct {
   constructor(scope: Construct, id: string, { settings, logs }: LineAlarmsProps) {

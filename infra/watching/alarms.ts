@@ -5,7 +5,7 @@ import { EXPIRY_NOTICE_DAYS } from '../../shared/watching/notice.ts'
 /** The log events or metrics that an alarm counts. */
 export type CountedByAlarm =
   /**
-   * log events of the functions that match a pattern.
+   * log events of the functions that match a filter pattern.
    * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
    */
   | { kind: 'pattern'; pattern: string }
@@ -14,20 +14,23 @@ export type CountedByAlarm =
   /** a metric of AWS; the stack passes the resource that the metric measures */
   | { kind: 'aws'; aws: string; metric: string; dimension: string; whose: string }
 
-/** An alarm. It notifies the targets in `alarmActionArns`, and turns off by itself. */
+/**
+ * An alarm. When it turns on, the alarm notifies the targets in `alarmActionArns`; it turns off without an
+ * operator.
+ */
 export interface AlarmRow {
   counts: CountedByAlarm
   /** description of the alarm for the person on call */
   description: string
-  /** on if more than this is counted in a period; default 0 */
+  /** the alarm is on if more than `above` is counted in a period; default 0 */
   above?: number
-  /** instead: on if the lowest value in a period is below this */
+  /** replaces `above`: the alarm is on if the lowest value in a period is below `below` */
   below?: number
   /** seconds; default 300 */
   period?: number
-  /** on if this many of the last periods were; default [1, 1] */
+  /** the alarm is on if `count` of the last `periods` periods fulfil its condition; default [1, 1] */
   of?: readonly [count: number, periods: number]
-  /** exists with some fronts only */
+  /** true: the alarm exists with some front ends only */
   ofFronts?: true
 }
 
@@ -43,7 +46,7 @@ const HOUR = 3600
 const lambda = (metric: string, whose: string) =>
   ({ kind: 'aws', aws: 'AWS/Lambda', metric, dimension: 'FunctionName', whose }) as const
 
-/** One row for each alarm. Its anchor in docs/do/troubleshooting.md is its name. */
+/** The alarms, one row for each. An alarm's anchor in docs/do/troubleshooting.md is its name. */
 export const alarmRows = {
   ServerErrors: {
     counts: {
@@ -87,7 +90,8 @@ export const alarmRows = {
   FunctionFailed: {
     counts: {
       kind: 'pattern',
-      // a Web Function has no report per request: the program reports errors itself, and Lambda only a failed start
+      // Lambda writes no report line for requests of a Web Function: the program reports errors itself, and
+      // Lambda reports only a failed start
       pattern:
         '{ (($.type = "platform.report" || $.type = "platform.initReport") && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout")) || $.message.errorType = "WebFunction.*" }',
     },
@@ -126,7 +130,7 @@ export const alarmRows = {
   Peer: {
     counts: { kind: 'pattern', pattern: messages(alarmingTexts.peer) },
     description: 'Another cluster of the DR set is silent or behind: the log line names it',
-    // reported once a minute; a role change may cause one or two reports
+    // a cluster reports this fault once a minute; a role change may cause one or two reports
     period: MINUTE,
     of: [3, 10],
   },
@@ -134,7 +138,8 @@ export const alarmRows = {
     counts: { kind: 'own', own: ['NotReady'] },
     description:
       'This secondary cannot be promoted without force: readiness in its status lists the obstacles',
-    // tried every ten minutes and after changes, so a first sync or a single failure raises no alarm
+    // the secondary tries this check every ten minutes and after changes, so a first sync or a single failure
+    // raises no alarm
     period: 15 * MINUTE,
     of: [2, 3],
   },
@@ -209,7 +214,7 @@ export const rowOfAlarm = (name: AlarmName): AlarmRow => alarmRows[name]
 
 export const alarmNames = Object.keys(alarmRows) as AlarmName[]
 
-/** Alarms that exist with some fronts only. */
+/** Alarms that exist with some front ends only. */
 export type FrontAlarm = {
   [Name in AlarmName]: (typeof alarmRows)[Name] extends { ofFronts: true } ? Name : never
 }[AlarmName]

@@ -12,11 +12,11 @@ interface Graph {
   /** our own metrics, with the statistics to draw; default: Sum */
   own?: readonly MetricName[]
   stats?: readonly string[]
-  /** the front's request metrics */
+  /** true: the graph shows the front end's request metrics */
   requests?: true
 }
 
-/** One row per graph. */
+/** The graphs of the dashboard, one row for each. */
 export const dashboardGraphs: readonly Graph[] = [
   { title: 'Logins, by type, outcome and reason', own: ['Logins'] },
   { title: 'How long logins take (ms)', own: ['LoginLatency'], stats: ['p50', 'p99'] },
@@ -93,8 +93,8 @@ export class Dashboard extends Construct {
 }
 
 /**
- * Returns the metrics of a graph. A metric with dimensions is a search, because its dimension values are unknown at
- * synthesis.
+ * Returns the metrics of a graph. A metric with dimensions is a search expression, because its dimension
+ * values are unknown at synthesis.
  */
 function ownOf({ own = [], stats = ['Sum'] }: Graph, namespace: string): unknown[] {
   return own.flatMap(name => {

@@ -1,8 +1,8 @@
 /** A saved query over a log group. */
 export interface SavedLogQuery {
-  /** log group of the functions, or the audit log */
+  /** name of the log group: the functions' log group, or the audit log */
   group: 'functions' | 'audit'
-  /** what it shows */
+  /** the question that the query answers */
   answers: string
   /**
    * CloudWatch Logs Insights query, one command per line.
@@ -11,12 +11,12 @@ export interface SavedLogQuery {
   query: readonly string[]
 }
 
-/** Filter for granted logins in the audit log. */
+/** CloudWatch Logs Insights filter for granted logins in the audit log. */
 const GRANTED = [
   'filter audit = "response" and request.path like /\\/login$/ and ispresent(response.auth.accessor)',
 ]
 
-/** One row per query, by its name in the AWS console. */
+/** The saved queries, by their name in the AWS console. */
 export const savedLogQueries = {
   'failed requests': {
     group: 'functions',

@@ -7,7 +7,10 @@ interface SavedQueriesProps extends Record<SavedLogQuery['group'], LogGroup> {
   settings: Settings
 }
 
-/** Saved queries of CloudWatch Logs Insights under the deployment's name. Each run costs what it reads. */
+/**
+ * Saved queries of CloudWatch Logs Insights under the deployment's name. Each run of a query costs as much as
+ * the log data that it reads.
+ */
 export class SavedQueries extends Construct {
   constructor(scope: Construct, id: string, { settings, ...groups }: SavedQueriesProps) {
     super(scope, id)

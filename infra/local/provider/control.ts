@@ -28,7 +28,10 @@ import {
 import type { IamAccessKey } from './state/state.ts'
 import { createTextAnswer, type HttpAnswer, requestHeaderOf, type WireRequest } from './wire/http.ts'
 
-/** The control commands: each is `POST /_control/<name>` and a method of {@link Control}. */
+/**
+ * The control commands of the imitated AWS. Each command is `POST /_control/<name>` and a method of {@link
+ * Control}.
+ */
 const commands = {
   putInstance: defineControlCommand(
     controlInputSchemas.newInstance,
@@ -139,24 +142,27 @@ const commands = {
 
 type CommandName = keyof typeof commands
 
-/** Returns the fields of each command, with `?` for optional ones. @see docs/look-up/imitated-aws.md */
+/**
+ * Returns the fields of each control command, with `?` for optional fields. @see docs/look-up/imitated-aws.md
+ */
 export const controlCommandFields = (): readonly (readonly [name: string, fields: readonly string[]])[] =>
   Object.entries(commands).map(([name, { schema }]) => [
     name,
     Object.entries(schema.entries).map(([field, { type }]) => (type === 'optional' ? `${field}?` : field)),
   ])
 
-/** The control commands as methods, the same in the provider's process and over HTTP. */
+/** The control commands as methods, which are the same in the provider's process and over HTTP. */
 export type ProviderControl = { [Name in CommandName]: ControlMethod<(typeof commands)[Name]> }
 
-/** Creates control of the imitated AWS in this process. Methods reject with the fault of their argument. */
+/**
+ * Creates the control of an imitated AWS in this process. Methods reject with the fault of their argument.
+ */
 export const createLocalControl = (aws: ImitatedAws): ProviderControl =>
   bind((name, input) => runControlCommand(aws, commands[name], input))
 
 /**
- * Creates control of a provider in another process.
- * @param url of the provider
- * @param token its control token
+ * Creates the control of a provider in another process. / @param url URL of the provider / @param token its
+ * control token
  */
 export const createRemoteControl = (url: string, token: string): ProviderControl =>
   bind(async (name, input) => {
@@ -212,7 +218,7 @@ const isCommand = (name: string): name is CommandName => Object.hasOwn(commands,
 const json = (status: number, value: unknown): HttpAnswer =>
   createTextAnswer(status, 'application/json', JSON.stringify(value))
 
-/** Returns what was found. @throws Error if nothing was */
+/** Returns a found object. @throws Error if nothing was found */
 function existing<Found>(found: Found | undefined | false, name: string): Found {
   if (found === undefined || found === false) throw new Error(`${name} does not exist`)
   return found

@@ -2,26 +2,30 @@ import { type IncomingMessage, request, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 /**
- * Protocol of the header `Upgrade`. An open connection of this protocol is a lease: its process needs the provider.
+ * Protocol of the header `Upgrade`. An open connection of this protocol is a lease: the process at its other
+ * end needs the provider.
  */
 const PROTOCOL = 'cloud-auth-lease'
-/** Header of the answer with the provider's directory, because another program may have the port by now. */
+/**
+ * Header with the provider's directory in the answer to a lease. A client checks it, because another program
+ * may have the port by now.
+ */
 const OF = 'lease-of'
 
 const FIRST_LEASE_TIMEOUT_MS = 30_000
 /**
- * Longer than a busy machine delays an answer. If a live provider were taken for dead, it would end while it is
- * needed.
+ * Timeout of a lease's answer, longer than a busy machine delays it. If a client took a live provider for
+ * dead, the provider would end while it is needed.
  */
 const LEASE_ANSWER_TIMEOUT_MS = 30_000
 const LEASE_END_TIMEOUT_MS = 10_000
 
 /**
- * Counts the processes that need a provider. A killed process releases its lease, because the system closes its
- * connections.
+ * Counts the processes that need a provider. A killed process releases its lease, because the system closes
+ * its connections.
  * @param directory the provider's state directory, by which callers identify it
  * @param isOwner reports whether a value of `Authorization` has the control token
- * @param onNone called when no lease is left, or none was taken within half a minute
+ * @param onNone called when no lease is left, or when no process took a lease within half a minute
  */
 export function countProviderLeases(
   server: Server,
@@ -56,18 +60,18 @@ export function countProviderLeases(
   setTimeout(end, FIRST_LEASE_TIMEOUT_MS).unref()
 }
 
-/** A lease on a provider: this process needs it. */
+/** A lease on a provider: the process that holds the lease needs the provider. */
 export interface ProviderLease {
-  /** releases the lease; if it was the last one, the provider has ended when this resolves */
+  /**
+   * releases the lease; after the release of the last lease, the promise resolves when the provider has ended
+   */
   close(): Promise<void>
 }
 
 /**
- * Leases a provider in another process.
- * @param url of the provider
- * @param token its control token
- * @param directory absent: any directory
- * @returns undefined if no provider of that directory answers there, or it counts no leases
+ * Leases a provider in another process. / @param url URL of the provider / @param token its control token /
+ * @param directory absent: any directory / @returns undefined if no provider of the directory answers at the
+ * URL, or the provider counts no leases
  */
 export const acquireProviderLease = (
   url: string,

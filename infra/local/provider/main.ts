@@ -6,9 +6,9 @@ import { HOME_ACCOUNT } from './home.ts'
 import { LOCKED_EXIT_CODE } from './note.ts'
 import { type ProviderOptions, startProvider } from './provider.ts'
 
-// Usage: node infra/local/provider/main.ts [--port N] [--state FILE]
-// node infra/local/provider/main.ts --directory DIR [--port N] [--region REGION]
-// With a directory it stores its state and its address there, and ends when no process needs it.
+// Usage: node infra/local/provider/main.ts [--port N] [--state FILE] node infra/local/provider/main.ts
+// --directory DIR [--port N] [--region REGION] With a directory the provider stores its state and its address
+// in the directory, and ends when no process needs it.
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +41,7 @@ async function main(more: ProviderOptions): Promise<void> {
   process.stdout.write(`${JSON.stringify(told)}\n`)
 }
 
-/** Returns options for a directory, which it locks for this process. */
+/** Locks a directory for this process, and returns the provider's options for the directory. */
 async function inDirectory(directory: string): Promise<ProviderOptions> {
   await takeLock(directory, 'aws', () => new Error('another process holds the lock')).catch(() =>
     process.exit(LOCKED_EXIT_CODE),

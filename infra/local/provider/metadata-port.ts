@@ -5,7 +5,7 @@ import type { ImitatedAws } from './state/imitated-aws.ts'
 import { createTextAnswer } from './wire/http.ts'
 import { createWireServer } from './wire/server.ts'
 
-/** An instance, and the port of its metadata service; 0 or absent: any free one. */
+/** An instance, and the port of its metadata service; 0 or absent: any free port. */
 export interface MetadataPort {
   account: string
   region: string
@@ -14,8 +14,8 @@ export interface MetadataPort {
 }
 
 /**
- * Serves the metadata of one instance on its own port. Many clients take host and port from the address and request
- * `/latest/…` there. A repeated call returns the same address.
+ * Serves the metadata of one instance on its own port. Many clients take only host and port from the address,
+ * and request `/latest/…` at this port. A repeated call returns the same address.
  * @throws Error if the port is taken
  */
 export async function startMetadataPort(

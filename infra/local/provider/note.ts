@@ -15,6 +15,9 @@ export interface ProviderNote extends ReachedProvider {
 /** Exit code of a provider whose directory is locked by another process. */
 export const LOCKED_EXIT_CODE = 75
 
-/** Reads the note of a directory's present or an earlier provider. Undefined: there is none. */
+/**
+ * Reads the note of the provider that runs or ran in a directory. Returns undefined if no provider has run in
+ * the directory.
+ */
 export const readProviderNote = (directory: string): ProviderNote | undefined =>
   parseJson(readTextFile(`${directory}/aws.json`) ?? '') as ProviderNote | undefined

@@ -12,21 +12,23 @@ import { createWireServer } from './wire/server.ts'
 
 /** Options of a provider. */
 export interface ProviderOptions {
-  /** TCP port on loopback; 0 or absent: any free one. */
+  /** TCP port on loopback; 0 or absent: any free port. */
   port?: number
-  /** File that stores the state; absent: it is kept in memory. Replaced atomically after each change. */
+  /** File that stores the state; absent: memory only. The file is replaced atomically after each change. */
   stateFile?: string
   /** Default account and region of control commands; `HOME_ACCOUNT` when absent. */
   home?: HomeAccount
   /** Called for every event on the default bus. */
   onBusEvent?: NonNullable<ImitatedAws['onBusEvent']>
-  /** Epoch milliseconds; default: the system's clock. `advance` shifts it. */
+  /** Returns epoch milliseconds; default: the system's clock. The command `advance` shifts the clock. */
   clock?: () => number
-  /** Signers of identity documents if the state file has none; absent: new ones when first needed. */
+  /**
+   * Signers of identity documents if the state file has no signers; absent: new signers when first needed.
+   */
   authority?: DocumentAuthority
   /**
-   * Counts the processes that need it, as the provider of a directory. `onNone` is called when none is left, with the
-   * pending save.
+   * Counts the processes that need the provider of a directory. `onNone` is called when no process is left,
+   * with the pending save.
    */
   leases?: { directory: string; onNone: (saved: Promise<void>) => void }
 }
@@ -37,8 +39,8 @@ export interface RunningProvider {
   url: string
   control: ProviderControl
   /**
-   * Token for commands over HTTP and for leases. It is new at each start, because another program may have an earlier
-   * port.
+   * Token for commands over HTTP and for leases. The token is new at each start, because another program may
+   * listen at an earlier port.
    */
   controlToken: string
   /** Closes open connections and resolves when the last change is in the state file. */
@@ -46,9 +48,9 @@ export interface RunningProvider {
 }
 
 /**
- * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge and instance metadata, in their
- * wire formats and with signature checks. For development, tests and drills.
- * @throws Error if the port is taken or the state file cannot be read
+ * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge and instance metadata, in
+ * their wire formats and with signature checks. The small AWS is for development, tests and drills. / @throws
+ * Error if the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const { home = HOME_ACCOUNT, stateFile, onBusEvent, clock = Date.now, authority, leases } = options
@@ -70,7 +72,7 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
   }
 }
 
-/** Creates the HTTP server of all services; it does not listen yet. */
+/** Creates the HTTP server of all imitated services. The server does not listen yet. */
 const createProviderServer = (aws: ImitatedAws, isOwner: (authorization: string) => boolean): Server =>
   createWireServer(
     (request, connection) =>

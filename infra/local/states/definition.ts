@@ -4,7 +4,7 @@ import { findTemplateFaults } from './expressions.ts'
 const names = v.pipe(v.array(v.string()), v.minLength(1))
 const template = v.unknown()
 
-/** A retrier without retries, or one with full jitter. */
+/** A retrier without retries, or a retrier with full jitter. */
 const retrier = v.pipe(
   v.strictObject({
     ErrorEquals: names,

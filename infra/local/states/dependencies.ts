@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ExecutionHistoryEvent, StateStore, StoredExecution } from './store.ts'
 
-/** The clock of the machines, epoch milliseconds. */
+/** The clock of the state machines, in epoch milliseconds. */
 export interface StatesClock {
   now(): number
   /** waits for a moment; rejects if the signal aborts first */
   until(moment: number, signal: AbortSignal): Promise<void>
 }
 
-/** Everything that states may use. */
+/** The ports and limits that the states of a state machine use. */
 export interface StatesDependencies {
   store: StateStore
   time: StatesClock

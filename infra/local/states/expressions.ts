@@ -40,7 +40,7 @@ async function resultOf(expression: string, names: ExpressionVariables): Promise
 const failed = (expression: string, why: string) =>
   new StateFault('States.QueryEvaluationError', `the expression ${expression.trim()}: ${why}`)
 
-/** Strings, quoted names, comments and regular expressions, which are skipped when searching for syntax. */
+/** Matches strings, quoted names, comments and regular expressions, which the search for syntax skips. */
 const QUOTED =
   /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\/\*[\s\S]*?\*\/|(?<=[(,>]\s*)\/(?:\\.|[^/\\])+\/[im]*/g
 
@@ -56,7 +56,7 @@ const UNSUPPORTED: readonly (readonly [pattern: RegExp, fault: string])[] = [
   ),
 ]
 
-/** Returns the faults of a template's expressions. Empty: none. */
+/** Returns the faults of a template's expressions, or an empty list. */
 export function findTemplateFaults(template: unknown): string[] {
   if (typeof template === 'object' && template !== null)
     return Object.values(template).flatMap(findTemplateFaults)

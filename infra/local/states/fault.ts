@@ -1,4 +1,4 @@
-/** The failure of a state. Its error name decides about retriers and catchers. */
+/** The failure of a state. Its error name decides which retriers and catchers apply. */
 export class StateFault extends Error {
   readonly error: string
   readonly reason: string
@@ -9,7 +9,7 @@ export class StateFault extends Error {
   }
 }
 
-/** Errors of the machine and its data, which `States.ALL` does not include. */
+/** Errors of the state machine and its data, which `States.ALL` does not include. */
 const TERMINAL = ['States.Runtime', 'States.DataLimitExceeded']
 
 /** Errors that `States.TaskFailed` does not include. */
@@ -27,10 +27,10 @@ export const errorNamesMatch = (names: readonly string[], error: string): boolea
       (name === 'States.TaskFailed' && !NOT_OF_TASKS.includes(error)),
   )
 
-/** Most bytes of an input, an output, or a task's argument or result. */
+/** Maximum bytes of an input, an output, or a task's argument or result. */
 const MOST_BYTES = 262_144
 
-/** Checks the size of a value. @throws StateFault */
+/** Checks the size of a value. @throws StateFault if the value is too large */
 export function requireWithinLimit<T>(what: string, value: T): T {
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '')
   if (bytes <= MOST_BYTES) return value

@@ -6,8 +6,7 @@ import type { ExecutionPlace } from './store.ts'
 import { runTaskState } from './task.ts'
 
 /**
- * Runs the states of an execution from its stored place, or from the first one.
- * @returns its output
+ * Runs the states of an execution from its stored place, or from the first state. / @returns its output /
  * @throws StateFault, or the signal's reason
  */
 export async function runStateLine(
@@ -114,7 +113,7 @@ interface Performed {
   result?: unknown
   /** next state; undefined: the execution ends */
   next: string | undefined
-  /** replaces the state's own */
+  /** shaping that replaces the state's own shaping */
   shaping?: Shaping
 }
 
@@ -136,7 +135,7 @@ async function perform(
       return { next: Next, shaping }
     }
     case 'Wait': {
-      // the end of the wait is stored, so a restarted host waits only for the rest
+      // the end of the wait is stored, so a restarted host waits only for the rest of the time
       const until = place.until ?? place.entered + 1000 * state.Seconds
       keep(dependencies, line, { ...place, until })
       await dependencies.time.until(until, line.signal)
@@ -154,7 +153,7 @@ async function perform(
 
 type Rule = Shaping & Pick<ChoiceState['Choices'][number], 'Next'>
 
-/** Returns the first rule that applies, or the default. @throws StateFault */
+/** Returns the first rule of a Choice state that applies, or the default. @throws StateFault */
 async function choose({ Choices, Default }: ChoiceState, names: ExpressionVariables): Promise<Rule> {
   for (const { Condition, Next, Assign, Output } of Choices) {
     const applies = await evaluateTemplate(Condition, names)
@@ -178,8 +177,9 @@ interface Leaving {
 }
 
 /**
- * Leaves a state: shapes its output, assigns variables, and enters the next state or ends. A killed host resumes in
- * one of the two states, never between them, so the task's token is kept until then.
+ * Leaves a state: shapes its output, assigns variables, and enters the next state or ends the execution. A
+ * killed host resumes in one of the two states, never between them, so the task's token is kept until the
+ * next state is stored.
  */
 async function leave(
   dependencies: StatesDependencies,
@@ -203,13 +203,16 @@ async function leave(
   })
 }
 
-/** Deletes the task that a state waited for. */
+/** Deletes the task that a state has waited for. */
 function forget({ store }: StatesDependencies, { execution: { arn } }: StateLogLine): void {
   const { token } = store.place(arn) ?? {}
   if (token !== undefined) store.dropTask(token)
 }
 
-/** Retries a state, or continues where a catcher leads. @throws StateFault if neither matches the error */
+/**
+ * Retries a state, or continues with the state that a catcher names. @throws StateFault if no retrier and no
+ * catcher matches the error
+ */
 async function recover(
   dependencies: StatesDependencies,
   line: StateLogLine,

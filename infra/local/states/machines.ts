@@ -6,7 +6,7 @@ import { requireWithinLimit, StateFault } from './fault.ts'
 import { runStateLine } from './line.ts'
 import type { StateStore, StoredExecution, WaitingTask } from './store.ts'
 
-/** Creates an error of the service. */
+/** Creates an error of the Step Functions service. */
 const refusal = (code: string, message: string) => awsError(400, code, message)
 
 export interface StateMachinesOptions {
@@ -15,7 +15,7 @@ export interface StateMachinesOptions {
   /** definitions by ARN */
   definitions: ReadonlyMap<string, unknown>
   invoke: StatesDependencies['invoke']
-  /** most events in the history of an execution; default: AWS's limit */
+  /** maximum number of events in the history of an execution; default: AWS's limit */
   mostEvents?: number
   /** called for each execution that did not succeed */
   onFailure?: () => void
@@ -28,17 +28,20 @@ export interface StateMachines {
   all: readonly string[]
   /** creation time in epoch milliseconds */
   created: number
-  /** Starts an execution. The same name with the same input returns the running execution. @throws AwsError */
+  /**
+   * Starts an execution. A start with the name and input of a running execution returns this execution.
+   * @throws AwsError
+   */
   start(machine: string, name: string, input: string): StoredExecution
   /** @throws AwsError */
   stop(execution: string, error: string | null, cause: string | null): StoredExecution
-  /** Ends a waiting task. @throws AwsError if nothing waits for that token any more */
+  /** Ends a waiting task. @throws AwsError if no task waits for the token any more */
   answer(token: string, answer: NonNullable<WaitingTask['answer']>): void
-  /** leaves all executions as they are, for the next start */
+  /** stops all executions at their present place, so that the next start resumes them */
   close(): Promise<void>
 }
 
-/** Why an execution no longer runs. */
+/** The reason why an execution no longer runs. */
 type Halt = 'closed' | 'stopped' | 'timed out'
 
 const executionArn = (machine: string, name: string): string =>
@@ -55,7 +58,9 @@ const begun = (given: Pick<StoredExecution, Begun>): StoredExecution => ({
   cause: null,
 })
 
-/** Starts the machines and resumes unfinished executions. @throws Error if a definition is not supported */
+/**
+ * Starts the state machines and resumes unfinished executions. @throws Error if a definition is not supported
+ */
 export function startStateMachines(options: StateMachinesOptions): StateMachines {
   const { store, time, definitions } = options
   for (const definition of definitions.values()) parseMachineDefinition(definition)

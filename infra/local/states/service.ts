@@ -11,7 +11,7 @@ import { type AccessKeyPair, createSignedServer } from '../provider/wire/signed-
 import type { StateMachines } from './machines.ts'
 import type { ExecutionHistoryEvent, StoredExecution } from './store.ts'
 
-/** Most bytes of an execution's input and of a task's answer. */
+/** Maximum bytes of an execution's input and of a task's answer. */
 const MOST_BYTES = 262_144
 
 const json = (code: string) =>
@@ -47,8 +47,8 @@ const listInput = v.object({ stateMachineArn: arn, statusFilter: v.optional(v.st
 const historyInput = v.object({ executionArn: arn, ...paged })
 
 /**
- * The actions of the service.
- * @see https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
+ * The actions of the Step Functions service. / @see
+ * https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
  */
 const stepFunctions = createService(createJsonProtocol('AWSStepFunctions'), {
   StartExecution: action(startInput, (machines, { stateMachineArn, name, input }) => {

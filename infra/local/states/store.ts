@@ -18,20 +18,23 @@ export interface StoredExecution {
   cause: string | null
 }
 
-/** The progress of an execution. It is stored whenever a state is entered, and a restarted host resumes there. */
+/**
+ * The progress of an execution. The store writes it whenever the execution enters a state, and a restarted
+ * host resumes at this place.
+ */
 export interface ExecutionPlace {
   /** name of the current state; after the end, of the last state */
   state: string
   input: unknown
   variables: Readonly<Record<string, unknown>>
-  /** when the state was entered, and when its last try began */
+  /** when the execution entered the state, and when its last try began */
   entered: number
   tried: number
   /** number of retries so far, by retrier */
   retries: readonly number[]
   /** end of a wait, or of the pause before a retry */
   until?: number
-  /** token that ends the task, and whether the function has received it */
+  /** token that ends the task, and whether the function has received the token */
   token?: string
   handed?: true
   /** the output of the execution, at its end */
@@ -48,11 +51,11 @@ export interface ExecutionHistoryEvent {
   id: number
   at: number
   type: string
-  /** named as the member that holds them in the service's answers */
+  /** named as the member that holds the details in the service's answers */
   details: Readonly<Record<string, unknown>>
 }
 
-/** Stores what must survive this process: executions, their progress and their history. */
+/** Stores executions, their progress and their history, which must survive this process. */
 export interface StateStore {
   add(execution: StoredExecution): void
   find(arn: string): StoredExecution | undefined
@@ -67,7 +70,7 @@ export interface StateStore {
   dropTask(token: string): void
   record(execution: string, event: Omit<ExecutionHistoryEvent, 'id'>): number
   history(execution: string): ExecutionHistoryEvent[]
-  /** writes all or nothing, even if this process is killed */
+  /** runs several writes as one: the store keeps all or none of them, even if this process is killed */
   together<T>(writes: () => T): T
   close(): void
 }
@@ -81,9 +84,9 @@ const SCHEMA = `
 
 const LOCKED_FILE_TIMEOUT_MS = 5000
 
-/** Prepares statements by their text. Rows hold JSON in a column `data`. */
+/** Prepares SQL statements by their text. Rows hold JSON in a column `data`. */
 function openDatabase(file: string) {
-  // a process that was killed just now may still hold the file
+  // a process that was killed just now may still hold the database file
   const database = new DatabaseSync(file, { timeout: LOCKED_FILE_TIMEOUT_MS })
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${SCHEMA}`)
   const statements = new Map<string, StatementSync>()
@@ -112,7 +115,7 @@ function openDatabase(file: string) {
   return { sql, rows, run, together, close: () => database.close() }
 }
 
-/** Opens the store. @param file database file; `:memory:` stores nothing */
+/** Opens the store of executions. @param file database file; `:memory:` stores nothing */
 export function openStateStore(file: string): StateStore {
   const { sql, rows, run, together, close } = openDatabase(file)
   const find = (arn: string) => rows<StoredExecution>('SELECT data FROM executions WHERE arn = ?', arn)[0]

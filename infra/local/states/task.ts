@@ -5,7 +5,7 @@ import { type ExpressionVariables, evaluateTemplate } from './expressions.ts'
 import { requireWithinLimit, StateFault } from './fault.ts'
 import type { ExecutionPlace } from './store.ts'
 
-/** A failed function: the name and message of its error. */
+/** The failure of a function: the name and message of its error. */
 export class FunctionFault extends Error {
   readonly type: string
   constructor(type: string, message: string) {
@@ -14,10 +14,10 @@ export class FunctionFault extends Error {
   }
 }
 
-/** Deadlines of a task, each with the error that it then fails with. */
+/** Deadlines of a task, each with the error with which the task then fails. */
 type Limits = readonly (readonly [moment: number, error: string])[]
 
-/** Invokes a function. With a callback token, the result is what answers the token. */
+/** Invokes a function. With a callback token, the result is the answer to the token. */
 export async function runTaskState(
   dependencies: StatesDependencies,
   line: StateLogLine,
@@ -100,7 +100,7 @@ async function inTime<T>(
     return await Promise.race([work, stopped, ...ends])
   } finally {
     done.abort()
-    // errors of the losers of the race have no receiver
+    // a promise that loses the race may reject, and no other code handles its error
     for (const one of [work, stopped, ...ends]) one.catch(() => undefined)
   }
 }

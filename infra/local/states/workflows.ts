@@ -17,8 +17,8 @@ interface WorkflowOptions {
 }
 
 /**
- * Runs the template's state machines and their API. Executions are stored in the directory, and a start resumes
- * unfinished ones.
+ * Runs the template's state machines and the Step Functions API. Executions are stored in the directory, and
+ * a start resumes unfinished executions.
  */
 export async function startLocalWorkflows(
   { machines: models, endsRule }: Pick<AssemblyModel, 'machines' | 'endsRule'>,

@@ -1,4 +1,4 @@
-/** How records are delivered to a function. */
+/** How stream records are delivered to a function. */
 export interface StreamDelivery<R> {
   tell(records: readonly R[]): Promise<void>
   retries: number
@@ -8,8 +8,8 @@ export interface StreamDelivery<R> {
 }
 
 /**
- * Delivers records to a function in order. After all retries a failing batch is halved; a single failing record is
- * dropped, so that the others are delivered.
+ * Delivers stream records to a function in order. After all retries a failing batch is halved; a single
+ * failing record is dropped, so that the other records are delivered.
  */
 export async function deliverStreamRecords<R>(records: readonly R[], how: StreamDelivery<R>): Promise<void> {
   const { tell, retries, bisect, refused } = how
@@ -20,7 +20,7 @@ export async function deliverStreamRecords<R>(records: readonly R[], how: Stream
       return
     } catch (fault) {
       error = fault
-      // each half gets its own retries
+      // each half of the batch gets its own retries
       if (bisect && records.length > 1) break
     }
   }

@@ -1,6 +1,7 @@
 /**
- * Reports whether an event matches a pattern: the pattern's members must be members of the event, and lists name the
- * allowed values or prefixes. Other rules throw, because ignoring them would hide a difference to AWS.
+ * Reports whether an event matches a pattern: the pattern's members must be members of the event, and lists
+ * name the allowed values or prefixes. Patterns with other rules throw an error, because ignoring a rule
+ * would hide a difference to AWS.
  * @see https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
  */
 export function matchesEventPattern(pattern: unknown, event: unknown): boolean {

@@ -19,21 +19,21 @@ interface PollerOptions {
   region: string
   credentials: AccessKeyPair
   streams: readonly StreamModel[]
-  /** a client of the engine */
+  /** a DynamoDB client of the engine */
   tables: DynamoDBClient
   lambdas: Pick<LocalLambdas, 'invoke' | 'logError' | 'activity'>
 }
 
 /**
- * Milliseconds between two reads of a stream without records, the same while no function runs, and after an error.
+ * Milliseconds between two reads of a stream: without records, while no function runs, and after an error.
  */
 const STREAM_IDLE_PAUSE_MS = 200
 const STREAM_REST_PAUSE_MS = 2000
 const STREAM_FAULT_PAUSE_MS = 1000
 
 /**
- * Invokes functions for new stream records. Earlier changes are handled by the functions' start. Streams of the
- * engine have one shard that never ends.
+ * Invokes functions for new stream records. The functions themselves look for earlier changes when they
+ * start. A stream of the engine has one shard that never ends.
  */
 export function startStreamPollers(options: PollerOptions): { close(): Promise<void> } {
   const { url, region, credentials } = options
@@ -87,7 +87,10 @@ async function follow(
   }
 }
 
-/** Returns the ARN of a table's stream. The engine does not list streams, because that would reveal table names. */
+/**
+ * Returns the ARN of a table's stream. The engine does not list streams, because a list would reveal table
+ * names.
+ */
 async function streamOf(tables: DynamoDBClient, TableName: string): Promise<string | undefined> {
   const { Table } = await tables.send(new DescribeTableCommand({ TableName }))
   return Table?.LatestStreamArn
@@ -112,13 +115,13 @@ async function iteratorOf(
   return ShardIterator
 }
 
-/** Returns the records that match a filter, as a function gets them. */
+/** Returns the records that match a filter, in the form of a function's event. */
 const wanted = ({ filters }: StreamModel, records: readonly StreamRecord[]): unknown[] =>
   records
     .map(record => plain({ ...record, eventSource: 'aws:dynamodb' }))
     .filter(record => filters.length === 0 || filters.some(filter => matchesEventPattern(filter, record)))
 
-/** Converts a value to JSON as in an event: bytes to base64, times to seconds. */
+/** Converts a value to JSON as in a stream event: bytes to base64, times to seconds. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
   if (value instanceof Date) return value.getTime() / 1000

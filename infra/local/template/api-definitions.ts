@@ -18,7 +18,9 @@ const operation = v.strictObject({
   }),
 })
 
-/** The part of an HTTP API's definition that this host supports. It has no default endpoint to close. */
+/**
+ * The part of an HTTP API's definition that this host supports. This host has no default endpoint to close.
+ */
 const httpApi = v.strictObject({
   Body: v.strictObject({
     openapi: v.string(),
@@ -33,8 +35,8 @@ const httpApi = v.strictObject({
 })
 
 /**
- * The part of a REST API's definition that this host supports. Its resource policy is ignored, because all callers
- * are on this machine.
+ * The part of a REST API's definition that this host supports. The host ignores the API's resource policy,
+ * because all callers are on this machine.
  */
 const restApi = v.strictObject({
   Name: v.string(),
@@ -55,7 +57,7 @@ const restApi = v.strictObject({
         }),
       }),
     ),
-    // for verbs that this host never passes
+    // responses for verbs that this host never passes
     'x-amazon-apigateway-gateway-responses': v.unknown(),
   }),
   EndpointConfiguration: v.unknown(),
@@ -70,7 +72,7 @@ export interface ApiRoute {
   functionName: string
 }
 
-/** @throws Error that names what the host does not support */
+/** Reads the properties of a resource by a schema. @throws Error that names what the host does not support */
 function readAs<T extends v.GenericSchema>(schema: T, properties: unknown): v.InferOutput<T> {
   const read = v.safeParse(schema, properties)
   if (read.success) return read.output
@@ -97,7 +99,7 @@ export function httpApiRoutesIn(properties: unknown): ApiRoute[] {
   })
 }
 
-/** Returns the routes of a REST API, whose paths are below its stage. */
+/** Returns the routes of a REST API, whose paths are below the API's stage. */
 export const restApiRoutesIn = (properties: unknown): ApiRoute[] =>
   Object.entries(readAs(restApi, properties).Body.paths).map(
     ([path, { 'x-amazon-apigateway-any-method': served }]) => ({

@@ -11,18 +11,18 @@ import {
   type StackTemplatesByName,
 } from './resolve.ts'
 
-/** What the host runs, read from the synthesised templates. */
+/** The parts of a cluster that the host runs, read from the synthesised templates. */
 export interface AssemblyModel {
   tables: TableModel[]
   functions: FunctionModel[]
   /** front for clients */
   clients: FrontModel
-  /** front for other clusters; absent: the clients' front */
+  /** front end for other clusters; absent: the clients' front end takes their calls */
   link?: FrontModel
   schedules: { name: string; minutes: number; functionName: string }[]
   streams: StreamModel[]
   machines: { arn: string; definition: unknown }[]
-  /** name of the rule that matches executions that did not succeed */
+  /** name of the EventBridge rule that matches executions that did not succeed */
   endsRule: string
 }
 
@@ -33,7 +33,7 @@ export interface TableModel {
   indexes: { IndexName: string; KeySchema: unknown; Projection: unknown }[]
   /** TTL attribute */
   ttl?: string
-  /** view type of its stream, if a function reads it */
+  /** view type of the table's stream, if a function reads the stream */
   stream?: StreamViewType
 }
 
@@ -58,7 +58,7 @@ export interface FunctionModel {
   handler: string
   timeoutSeconds: number
   environment: Record<string, string>
-  /** queue of events that it failed to process */
+  /** queue of events that the function failed to process */
   deadLetters?: string
 }
 
@@ -68,11 +68,14 @@ export interface LocalHostPlace {
   region: string
   /** prefix of table names, if several clusters share an engine */
   tablePrefix?: string
-  /** directory of bundles by folder, if the assembly has none */
+  /** directory of bundles by folder, if the assembly has no bundles */
   bundles?: string
 }
 
-/** Resources that this host ignores: AWS enforces them, or they move audit entries that this host does not print. */
+/**
+ * Resources that this host ignores, because only AWS can enforce them, or because they move audit entries
+ * that this host does not print.
+ */
 const IGNORED = [
   'AWS::ApiGateway::Deployment',
   'AWS::ApiGatewayV2::ApiMapping',
@@ -201,11 +204,11 @@ function readStacks(
 
 interface Asset {
   path: string
-  /** construct id of the function, which is its folder's name */
+  /** construct id of the function, which is the name of the function's folder */
   folder: string
 }
 
-/** Attributes that are dimensions of metrics. */
+/** Attributes of resources that are dimensions of metrics. */
 const NAMES = ['LoadBalancerFullName', 'QueueName']
 
 function namesOf({ account, region, tablePrefix = '' }: LocalHostPlace, stacks: StackTemplatesByName) {
@@ -280,9 +283,9 @@ const mapping = v.strictObject({
   BatchSize: v.number(),
   BisectBatchOnFunctionError: v.optional(v.boolean(), false),
   MaximumRetryAttempts: v.number(),
-  // where AWS sends records that a function failed to process; this host logs them
+  // destination to which AWS sends records that a function failed to process; this host logs these records
   DestinationConfig: v.optional(v.unknown()),
-  // only for CloudFormation: tags that change when a table is replaced
+  // tags that change when a table is replaced; only CloudFormation needs them
   Tags: v.optional(v.unknown()),
   FilterCriteria: v.optional(v.strictObject({ Filters: v.array(v.strictObject({ Pattern: v.string() })) })),
 })
@@ -310,7 +313,8 @@ function streamOf({ properties }: ResolvedCfnResource): StreamModel {
 const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
 
 function scheduleOf({ id, properties }: ResolvedCfnResource): AssemblyModel['schedules'] {
-  // on AWS an alarm counts failed executions; here too, the round of every minute resumes operations
+  // on AWS an alarm counts failed executions; on AWS and on this host, the schedule of every minute resumes
+  // operations
   if (properties['EventPattern'] !== undefined) return []
   const expression = String(properties['ScheduleExpression'])
   const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression)

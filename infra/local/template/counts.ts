@@ -7,7 +7,7 @@ export interface MetricPoint {
   dimensions: Readonly<Record<string, string>>
 }
 
-/** Receives each data point. */
+/** Receives each data point of a metric. */
 export type CountMetric = (point: MetricPoint) => void
 
 export const metricsOfFunction = (
@@ -27,7 +27,7 @@ export const metricOfRule = (RuleName: string): MetricPoint => ({
   dimensions: { RuleName },
 })
 
-/** Creates the data point of a 5xx answer. @param by whether the function or the front itself answered */
+/** Creates the data point of a 5xx answer. @param by whether the function or the front end itself answered */
 export function metricOfFront({ id, ...front }: FrontModel, by: 'function' | 'front'): MetricPoint {
   if (front.kind === 'alb')
     return {

@@ -15,9 +15,9 @@ export type FrontModel = {
   id: string
 } & (
   | { kind: 'httpApi'; routes: ApiRoute[] }
-  /** paths are below the stage */
+  /** a REST API, whose paths are below the stage */
   | { kind: 'restApi'; stage: string; routes: ApiRoute[] }
-  /** rules in order, and the function for everything else */
+  /** a load balancer: its rules in order, and the function for all other requests */
   | { kind: 'alb'; rules: Rule[]; otherwise: string }
 )
 
@@ -27,7 +27,7 @@ interface Resources {
   nameOf(stack: string, id: string): string
 }
 
-/** Returns the front for clients and, if separate, the one for other clusters. */
+/** Returns the front end for clients and, if separate, the front end for other clusters. */
 export function findFrontsIn(resources: Resources): { clients: FrontModel; link?: FrontModel } {
   const apis = resources.ofType('AWS::ApiGatewayV2::Api').map(
     ({ stack, id, properties }): FrontModel => ({
@@ -41,7 +41,7 @@ export function findFrontsIn(resources: Resources): { clients: FrontModel; link?
   return { clients: clients ?? { id: '', kind: 'httpApi', routes: [] }, ...(link && { link }) }
 }
 
-/** Reports whether a front serves clients. An API for other clusters has only the link's route. */
+/** Reports whether a front end serves clients. An API for other clusters has only the link's route. */
 const isForClients = (front: FrontModel): boolean =>
   front.kind !== 'httpApi' || front.routes.some(({ key }) => !key.startsWith(`ANY ${linkPath}`))
 
@@ -73,7 +73,7 @@ const rule = v.strictObject({
 const targets = v.strictObject({
   TargetType: v.literal('lambda'),
   Targets: v.tuple([v.strictObject({ Id: v.string() })]),
-  // this host sends and reads multi-value headers
+  // this host sends and reads multi-value headers only
   TargetGroupAttributes: v.tuple([
     v.strictObject({ Key: v.literal('lambda.multi_value_headers.enabled'), Value: v.literal('true') }),
   ]),

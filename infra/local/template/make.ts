@@ -1,5 +1,6 @@
-// Bundles or synthesises in a separate process, because the CDK and the bundler would keep memory in a serving host.
-// `functions <directory>` bundles; `templates <directory> <bundles> <settings>` synthesises.
+// Bundles or synthesises in a separate process, because the CDK and the bundler would keep memory in a
+// serving host. The arguments `functions <directory>` bundle; the arguments `templates <directory> <bundles>
+// <settings>` synthesise.
 import { createCdkApp, unvalidatedAppProps } from '../../app.ts'
 import { buildFunctionBundles } from '../../build/functions.ts'
 import { readSettings } from '../../settings.ts'

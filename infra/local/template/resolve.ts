@@ -1,4 +1,4 @@
-/** A CloudFormation template, as far as the host reads it. */
+/** The part of a CloudFormation template that the host reads. */
 export interface CfnTemplate {
   Resources: Record<string, CfnResource>
   Outputs?: Record<string, { Value: unknown; Export?: { Name: string } }>

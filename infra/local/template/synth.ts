@@ -12,14 +12,14 @@ export interface LocalSettings {
   front?: LocalFront
 }
 
-/** Fronts that this host imitates, as the setting `front` names them. */
+/** Front ends that this host imitates, by their name in the setting `front`. */
 export const localFronts = ['httpApi', 'privateRestApi', 'loadBalancer'] as const
 export type LocalFront = (typeof localFronts)[number]
 
 const certificateArn = 'arn:aws:acm:us-east-1:111122223333:certificate/local'
 const linkDomain = { name: 'link.local.example', certificateArn }
 
-/** Settings of each front. Networks and names have no effect on one machine. */
+/** Settings of each front end. Networks and names have no effect on one machine. */
 const fronts: Readonly<Record<LocalFront, object>> = {
   httpApi: {},
   privateRestApi: { front: { kind: 'privateRestApi', vpcEndpointIds: ['vpce-00000000'] }, linkDomain },
@@ -53,7 +53,7 @@ function sources(): { code: string; templates: string } {
     ...filesIn('shared'),
     ...filesIn('functions'),
     ...filesIn('infra/build'),
-    // read by the function that serves it
+    // the function that serves the OpenAPI document reads it
     'docs/openapi.json',
     'package-lock.json',
     'package.json',
@@ -78,9 +78,8 @@ const make = async (...order: string[]): Promise<void> => {
 }
 
 /**
- * Returns the bundles of all functions. They depend on the sources only; `metafiles.json` next to them lists the
- * content of each.
- * @returns the directory of their folders
+ * Returns the bundles of all functions. The bundles depend on the sources only; `metafiles.json` next to the
+ * bundles lists the content of each bundle. / @returns the directory of the bundles' folders
  */
 export const buildBundlesOfSources = (wanted = sources().code): Promise<string> =>
   updateBuildIfOutdated(`${checkoutRoot}.build/local-functions`, wanted, directory =>

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /**
- * Creates a directory, unless one from the same sources exists. It is created next to its place and moved there as a
- * whole, so concurrent or interrupted runs leave one complete directory.
- * @param from text that identifies the sources
+ * Creates a directory, unless a directory from the same sources exists. The new directory is created next to
+ * its place and moved to its place as a whole, so concurrent or interrupted runs leave one complete
+ * directory. / @param from text that identifies the sources
  */
 export async function updateBuildIfOutdated(
   directory: string,
@@ -32,9 +32,8 @@ const isFrom = (directory: string, from: string): boolean =>
 const TRIES = 5
 
 /**
- * Moves a new directory to its place. The old one is moved aside before it is deleted, because another process may
- * delete or replace it at the same time.
- * @throws Error if that keeps failing
+ * Moves a new directory to its place. The old directory is moved aside before it is deleted, because another
+ * process may delete or replace it at the same time. / @throws Error if every try fails
  */
 function replace(directory: string, own: string, from: string): void {
   const aside = `${own}.aside`
@@ -53,7 +52,7 @@ function moveAside(directory: string, aside: string): void {
   try {
     renameSync(directory, aside)
   } catch {
-    // another process was faster
+    // another process was faster, so this process tries again
   }
   rmSync(aside, { recursive: true, force: true })
 }

@@ -12,13 +12,13 @@ export interface ControlCommand<Input, Checked, Result> {
   run(aws: ImitatedAws, input: Checked): Result | Promise<Result>
 }
 
-/** Declares a command. Argument and result types follow from its two parts. */
+/** Declares a control command. The types of argument and result follow from the schema and the action. */
 export const defineControlCommand = <Input, Checked, Result>(
   schema: ObjectSchema<Input, Checked>,
   run: (aws: ImitatedAws, input: Checked) => Result | Promise<Result>,
 ): ControlCommand<Input, Checked, Result> => ({ schema, run })
 
-/** A command as tests call it; an argument without required members may be omitted. */
+/** A control command as tests call it; an argument without required members may be omitted. */
 export type ControlMethod<C> =
   C extends ControlCommand<infer Input, infer _Checked, infer Result>
     ? Record<never, never> extends Input
@@ -26,16 +26,16 @@ export type ControlMethod<C> =
       : (input: Input) => Promise<Result>
     : never
 
-/** A command without its types. */
+/** A control command without its types. */
 export interface AnyControlCommand {
   schema: v.GenericSchema
   run(aws: ImitatedAws, input: never): unknown
 }
 
 /**
- * Checks the argument, runs the command and waits until its effect is saved.
- * @returns a copy of the result, so that callers cannot change the imitated AWS
- * @throws Error that names the faulty member, or the command's own error
+ * Checks the argument, runs the command and waits until its effect is saved. / @returns a copy of the result,
+ * so that callers cannot change the imitated AWS / @throws Error that names the faulty member, or the
+ * command's own error
  */
 export async function runControlCommand(
   aws: ImitatedAws,

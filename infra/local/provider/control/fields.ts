@@ -33,8 +33,8 @@ const named = { account, name }
 const denial = v.strictObject({ principalArn: v.string(), action: v.string() })
 
 /**
- * Arguments of the control commands. Unknown members are rejected, so that typing errors are noticed. Commands that
- * only name an object accept the whole object, as another command returned it.
+ * Schemas of the control commands' arguments. Unknown members are rejected, so that users notice typing
+ * errors. Commands that only name an object accept the whole object, as another command returned it.
  */
 export const controlInputSchemas = {
   nothing: v.strictObject({}),

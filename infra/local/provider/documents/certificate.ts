@@ -35,7 +35,10 @@ export const dsaSha1: SignatureScheme = {
 const attribute = (type: string, value: string): Buffer =>
   derSet(derSequence(derOid(type), derPrintableString(value)))
 
-/** Issuer and subject of every certificate made here: C=US, ST=Washington State, L=Seattle, O=… */
+/**
+ * Issuer and subject of every certificate that the imitated AWS makes: C=US, ST=Washington State, L=Seattle,
+ * O=…
+ */
 export const certificateIssuerName: Buffer = derSequence(
   attribute('2.5.4.6', 'US'),
   attribute('2.5.4.8', 'Washington State'),
@@ -51,7 +54,7 @@ export interface CertificateFacts {
   serial: bigint
   /** Milliseconds since 1970. */
   validity: readonly [from: number, to: number]
-  /** Extensions in addition to basicConstraints CA, which every certificate here has. */
+  /** Extensions in addition to basicConstraints CA, which every certificate of the imitated AWS has. */
   extensions: readonly Buffer[]
 }
 
@@ -103,7 +106,10 @@ export const selfSignCertificate = (
     scheme,
   )
 
-/** Returns 64 random bits with the highest bit set: never zero, always nine content octets as an INTEGER. */
+/**
+ * Returns a serial number of 64 random bits with the highest bit set: never zero, always nine content octets
+ * as an INTEGER.
+ */
 const freshSerial = (): bigint => randomBytes(8).readBigUInt64BE() | (1n << 63n)
 
 /** Converts DER to the PEM block of a certificate. */

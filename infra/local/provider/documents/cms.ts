@@ -72,7 +72,7 @@ export function encodeCmsSignedData(content: Buffer, signing: CmsSigning): Buffe
 function signerInfo(content: Buffer, { privateKey, serial, scheme, at }: CmsSigning, digest: Buffer): Buffer {
   const attributes = signedAttributes(content, scheme, digest, at)
   const signature = sign(scheme.digest, attributes, privateKey)
-  // Signed as SET OF, written under the implicit tag [0].
+  // The attributes are signed as a SET OF, and sent under the implicit tag [0].
   const implicit = Buffer.concat([Buffer.from([0xa0]), attributes.subarray(1)])
   return derSequence(
     derInteger(1n),

@@ -6,7 +6,7 @@ import { encodeCmsSignedData } from './cms.ts'
 
 /** The items of the metadata service under `dynamic/instance-identity/`. */
 export interface SignedDocument {
-  /** The exact signed text; no newline at its end. */
+  /** The exact signed text, without a newline at its end. */
   document: string
   /** RSA-1024, SHA-256, over the text. */
   signature: string
@@ -40,8 +40,8 @@ export function instanceDocumentOf(instance: Ec2Instance): string {
 }
 
 /**
- * Signs a text in all three forms. Base64 is wrapped at 76 columns.
- * @param at signing time, milliseconds since 1970
+ * Signs an identity document in all three forms. Base64 is wrapped at 76 columns. / @param at signing time,
+ * milliseconds since 1970
  */
 export function signInstanceDocument(
   document: string,

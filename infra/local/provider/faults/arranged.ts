@@ -5,9 +5,12 @@ import type { HeldCalls, ProviderFault } from './faults.ts'
 import type { CallRateLimit } from './limits.ts'
 import type { LogGroups } from './log-groups.ts'
 
-/** What tests arrange and observe; never written to the state file. */
+/**
+ * The faults and limits that tests arrange, and the calls that tests observe. Nothing of this state is
+ * written to the state file.
+ */
 export interface ArrangedFaults {
-  /** In the order they were arranged. */
+  /** In the order in which tests arranged them. */
   faults: ProviderFault[]
   held: HeldCalls
   limits: CallRateLimit[]
@@ -15,12 +18,12 @@ export interface ArrangedFaults {
   connections: OpenConnections
   logGroups: LogGroups
   busEvents: KeptBusEvent[]
-  /** Age below which a new access key is not known yet. */
+  /** Milliseconds. A new access key of a lower age is not known yet. */
   keyDelayMs: number
   clockShiftMs: number
 }
 
-/** Creates an empty state. */
+/** Creates a state without faults, limits and calls. */
 export const createArrangedFaults = (): ArrangedFaults => ({
   faults: [],
   held: new Map(),

@@ -2,33 +2,33 @@ import { keepNewestElements } from './kept.ts'
 
 /** One request that the provider answered. */
 export interface ProviderCallRecord {
-  /** Rises by one with each call, never reset. */
+  /** Number of the call, which rises by one with each call and is never reset. */
   seq: number
   /** RFC 3339, the provider's clock. */
   at: string
   service: string
   action: string
-  /** Account of the access key the request named; null when it named none that exists. */
+  /** Account of the access key that the request named; null when the request named no existing key. */
   account: string | null
   region: string | null
-  /** Null unless the signature was valid. */
+  /** ARN of the caller; null unless the signature was valid. */
   principalArn: string | null
-  /** 0 when the connection was closed without an answer. */
+  /** Status of the answer; 0 when the connection was closed without an answer. */
   status: number
-  /** Names lower-cased; repeated ones joined with a comma. */
+  /** Headers with lower-case names; repeated headers are joined with a comma. */
   headers: Record<string, string>
   /** Query string as sent, still encoded. */
   query: string
   body: string
 }
 
-/** The most recent calls. */
+/** The most recent calls to the imitated AWS. */
 export interface ProviderCallLog {
   records: ProviderCallRecord[]
   nextSeq: number
 }
 
-/** Number of kept calls, about 2 KB each. */
+/** Number of kept calls, of about 2 KB each. */
 const KEPT = 2000
 
 /** Creates an empty log. */

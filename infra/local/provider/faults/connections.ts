@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
 
-/** Connections that look open to the client but are dead, as after a long suspension of its process. */
+/**
+ * Connections that look open to the client but are dead, as after a long suspension of the client's process.
+ */
 export interface OpenConnections {
   /** Resets each present connection when the next data arrives on it. */
   drop(): void

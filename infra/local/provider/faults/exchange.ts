@@ -11,7 +11,10 @@ import {
   takeProviderFault,
 } from './faults.ts'
 
-/** One request on its way to an answer, with the facts that faults match and the log records. */
+/**
+ * One request to the imitated AWS before its answer, with the facts that faults match and that the log
+ * records.
+ */
 export interface ProviderExchange extends ProviderFaultFacts {
   request: WireRequest
   region: string | null

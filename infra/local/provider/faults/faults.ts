@@ -14,19 +14,23 @@ export interface ProviderFault {
   times: number
   /** Number of matching calls that pass before the fault affects a call. */
   skip: number
-  /** `after`: the action takes effect and only its answer is lost. */
+  /**
+   * `before`: the action does not take effect; `after`: the action takes effect and only its answer is lost.
+   */
   when: 'before' | 'after'
   kind: ProviderFaultKind
-  /** For kind `error`; the service's own internal error when both are absent. */
+  /**
+   * Status of the error, for kind `error`; the service's own internal error when status and code are absent.
+   */
   status?: number | undefined
   code?: string | undefined
-  /** Milliseconds to wait before the effect. */
+  /** Milliseconds to wait before the fault takes effect. */
   delayMs: number
-  /** For kind `answer`: sent unchanged. */
+  /** The answer of a fault of kind `answer`, which is sent unchanged. */
   answer?: { status: number; contentType: string; body: string } | undefined
 }
 
-/** What a fault matches. */
+/** The facts of a call that a fault matches. */
 export interface ProviderFaultFacts {
   service: string
   action: string
@@ -34,8 +38,8 @@ export interface ProviderFaultFacts {
 }
 
 /**
- * Returns the fault that hits this call, if any, and counts the hit. A used-up fault is removed.
- * @param faults changed in place
+ * Returns the fault that hits this call, or undefined if no fault does, and counts the hit. A used-up fault
+ * is removed. / @param faults changed in place
  */
 export function takeProviderFault(
   faults: ProviderFault[],
@@ -63,26 +67,23 @@ const matches = (fault: ProviderFault, facts: ProviderFaultFacts): boolean =>
 export const rawFaultAnswer = ({ answer }: ProviderFault): HttpAnswer =>
   createTextAnswer(answer?.status ?? 200, answer?.contentType ?? 'text/plain', answer?.body ?? '')
 
-/**
- * Arranges a fault after the existing ones.
- * @returns its id
- */
+/** Arranges a fault after the existing faults. / @returns its id */
 export function arrangeProviderFault(faults: ProviderFault[], fault: Omit<ProviderFault, 'id'>): string {
   const id = randomUUID()
   faults.push({ ...fault, id })
   return id
 }
 
-/** Waiting calls, by the fault that holds them. */
+/** Waiting calls, by the id of the fault that holds them. */
 export type HeldCalls = Map<string, (() => void)[]>
 
-/** Waits until the fault is released. */
+/** Holds a call until the fault is released. */
 export const holdCall = (held: HeldCalls, { id }: ProviderFault): Promise<void> =>
   new Promise(resolve => {
     held.set(id, [...(held.get(id) ?? []), resolve])
   })
 
-/** Ends faults, of one id or all, and releases the calls that they hold. */
+/** Ends the faults with an id, or all faults, and releases the calls that they hold. */
 export function releaseHeldCalls(faults: ProviderFault[], held: HeldCalls, id?: string): void {
   const others = id === undefined ? [] : faults.filter(fault => fault.id !== id)
   faults.splice(0, faults.length, ...others)

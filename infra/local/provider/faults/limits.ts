@@ -1,10 +1,10 @@
-/** A token bucket per account and region for one action. */
+/** A rate limit of one action, with a token bucket for each account and region. */
 export interface CallRateLimit {
   service: string
   action: string
   /** Tokens added per second. */
   perSecond: number
-  /** Most tokens in a bucket; it starts full. */
+  /** Maximum number of tokens in a bucket; each bucket starts full. */
   burst: number
   /** By `account/region`. */
   buckets: Map<string, { tokens: number; at: number }>
@@ -31,7 +31,7 @@ export function isWithinRateLimits(
   return admitted
 }
 
-/** Sets the limit of an action and replaces an earlier one; every bucket starts full. */
+/** Sets the rate limit of an action and replaces an earlier limit. Every bucket starts full. */
 export function arrangeRateLimit(limits: CallRateLimit[], limit: Omit<CallRateLimit, 'buckets'>): void {
   const others = limits.filter(one => one.service !== limit.service || one.action !== limit.action)
   limits.splice(0, limits.length, ...others, { ...limit, buckets: new Map() })

@@ -18,7 +18,7 @@ export interface LogGroupName {
 /** By account, region and group, then by stream. */
 export type LogGroups = Map<string, Map<string, KeptLogEvent[]>>
 
-/** Returns the streams of a group. A group is created when it is first named. */
+/** Returns the streams of a log group. A log group is created when a call first names it. */
 export function logStreamsOf(
   groups: LogGroups,
   { account, region, group }: LogGroupName,

@@ -13,13 +13,13 @@ export interface AwsCaller {
   arn: string
   /** `AIDA…`, `AROA…:session`, or the account number of the root user. */
   userId: string
-  /** The ARN that permissions are attached to; for a session, that of its role. */
+  /** The ARN that permissions are attached to; for a session, the ARN of the session's role. */
   permissionArn: string
   /** The user that owns the key; absent for sessions of a role. */
   user?: IamUser | undefined
 }
 
-/** A caller with the access key that identifies it. */
+/** A caller of AWS with the access key that identifies it. */
 export interface CallerAccessKey extends SigningKeyFacts {
   caller: AwsCaller
 }
@@ -44,7 +44,7 @@ export function lookUpCallerKey(
   return { secretAccessKey: key.secretAccessKey, caller: callerOfUser(user) }
 }
 
-// Without a delay a key works even when the clock was set back to before its creation.
+// Without a delay, an access key works even when the clock was set back to before the key's creation.
 const isUsable = (
   { arranged: { keyDelayMs }, now }: ImitatedAws,
   { status, createdAt }: IamAccessKey,

@@ -9,7 +9,7 @@ interface Name {
   name: string
 }
 
-/** Fields that all of them have. */
+/** Fields that users, roles and instance profiles have in common. */
 interface Named extends Name {
   arn: string
   /** Milliseconds since 1970. */
@@ -17,9 +17,8 @@ interface Named extends Name {
 }
 
 /**
- * Creates an entity, or updates the given fields of an existing one.
- * @param type as its ARN has it
- * @param fresh initial values, which an existing one keeps
+ * Creates an entity, or updates the given fields of an existing entity. / @param type type of the entity in
+ * its ARN / @param fresh initial values, which an existing entity keeps
  */
 export function putNamedEntity<Given extends Name, Fresh>(
   aws: ImitatedAws,
@@ -38,9 +37,8 @@ export function putNamedEntity<Given extends Name, Fresh>(
 }
 
 /**
- * Finds an entity.
- * @param what its description in the error
- * @throws NoSuchEntity 404
+ * Finds a user, role or instance profile. / @param what description of the entity in the error / @throws
+ * NoSuchEntity 404
  */
 export function findNamedEntity<Entity>(
   all: ReadonlyMap<string, Entity>,

@@ -2,21 +2,21 @@ import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { IamRole } from '../state/state.ts'
 import type { AwsCaller } from './callers.ts'
 
-/** Denies a principal an action. Everything that is not denied is allowed. */
+/** Denies a principal an action. Every action that is not denied is allowed. */
 export function denyAction(aws: ImitatedAws, principalArn: string, action: string): void {
   aws.state.denied.add(`${principalArn}|${action}`)
   aws.changed()
 }
 
-/** Undoes {@link deny}. */
+/** Undoes a denial by {@link deny}. */
 export function allowAction(aws: ImitatedAws, principalArn: string, action: string): void {
   aws.state.denied.delete(`${principalArn}|${action}`)
   aws.changed()
 }
 
 /**
- * Reports whether a caller was denied an action, itself or through its session's role.
- * @param action such as `ec2:DescribeInstances`; a denial may also be `ec2:*`
+ * Reports whether an action is denied to a caller, or to the role of the caller's session. / @param action
+ * such as `ec2:DescribeInstances`; a denial may also be `ec2:*`
  */
 export function isActionDenied(
   aws: ImitatedAws,
@@ -31,7 +31,10 @@ export function isActionDenied(
   )
 }
 
-/** Reports whether a role's trust policy allows a caller to assume it. An account stands for everyone in it. */
+/**
+ * Reports whether a role's trust policy allows a caller to assume the role. An account in the policy stands
+ * for every principal of the account.
+ */
 export function roleTrustsCaller(role: IamRole, caller: AwsCaller): boolean {
   if (role.trusts === null) return true
   const root = `arn:${caller.partition}:iam::${caller.account}:root`

@@ -9,14 +9,11 @@ export const putIamRole = (
   given: Pick<IamRole, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId'>,
 ): IamRole => putNamedEntity(aws, aws.state.roles, 'role', given, { roleId: randomIamId('AROA') })
 
-/**
- * Returns the role of that name.
- * @throws NoSuchEntity 404
- */
+/** Returns the IAM role with a name. / @throws NoSuchEntity 404 */
 export const findIamRole = (aws: ImitatedAws, account: string, name: string): IamRole =>
   findNamedEntity(aws.state.roles, 'The role with name', account, name)
 
-/** Deletes a role, which invalidates its sessions. */
+/** Deletes an IAM role, which invalidates the role's sessions. */
 export function deleteIamRole(aws: ImitatedAws, account: string, name: string): void {
   findIamRole(aws, account, name)
   aws.state.roles.delete(`${account}/${name}`)
@@ -30,9 +27,6 @@ export const putInstanceProfile = (
 ): IamInstanceProfile =>
   putNamedEntity(aws, aws.state.profiles, 'instance-profile', given, { profileId: randomIamId('AIPA') })
 
-/**
- * Returns the instance profile of that name.
- * @throws NoSuchEntity 404
- */
+/** Returns the instance profile with a name. / @throws NoSuchEntity 404 */
 export const findInstanceProfile = (aws: ImitatedAws, account: string, name: string): IamInstanceProfile =>
   findNamedEntity(aws.state.profiles, 'Instance Profile', account, name)

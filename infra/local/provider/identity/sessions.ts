@@ -27,7 +27,10 @@ export interface AssumedRoleSessionFacts {
   expiresAt: number
 }
 
-/** Issues temporary credentials. The token is the sealed session, as in AWS, so nothing is stored. */
+/**
+ * Issues temporary credentials of a role. The session token is the sealed session, as in AWS, so the provider
+ * stores nothing.
+ */
 export function openRoleSession(
   aws: ImitatedAws,
   role: IamRole,
@@ -64,7 +67,7 @@ export function readRoleSession(
   return { accessKeyId, secretAccessKey: secretOf(aws, accessKeyId), role, sessionName, expiresAt }
 }
 
-/** Returns the ARN of a session; it does not contain the role's path. */
+/** Returns the ARN of a session, which does not contain the role's path. */
 export const sessionArnOf = (role: IamRole, sessionName: string): string =>
   `arn:${role.partition}:sts::${role.account}:assumed-role/${role.name}/${sessionName}`
 

@@ -4,10 +4,12 @@ import type { IamAccessKey, IamUser } from '../state/state.ts'
 import { awsError } from '../wire/errors.ts'
 import { findNamedEntity, noSuchEntityError, putNamedEntity } from './named.ts'
 
-/** Most access keys one user has ("IAM object quotas", IAM User Guide). */
+/** Maximum number of access keys of one user ("IAM object quotas", IAM User Guide). */
 const maxKeys = 2
 
-/** Creates a user, or moves an existing one to another path; its unique id and keys stay. */
+/**
+ * Creates a user, or moves an existing user to another path. The unique id and keys of an existing user stay.
+ */
 export const putIamUser = (
   aws: ImitatedAws,
   given: Pick<IamUser, 'account' | 'name' | 'path' | 'partition'>,
@@ -17,7 +19,7 @@ export const putIamUser = (
     accessKeyIds: [] as string[],
   })
 
-/** Returns the root user of an account, and creates it at the first call. */
+/** Returns the root user of an account, which is created at the first call. */
 export function rootUserOfAccount(aws: ImitatedAws, account: string, partition: string): IamUser {
   const known = aws.state.users.get(`${account}/`)
   if (known !== undefined) return known
@@ -32,7 +34,10 @@ export function rootUserOfAccount(aws: ImitatedAws, account: string, partition: 
 /** Name of the IAM user that represents the user of this machine's hosts. */
 const OPERATOR = 'operator'
 
-/** Returns the operator's access key, the same for all hosts of an imitated AWS. Creates it at the first call. */
+/**
+ * Returns the operator's access key, which is the same for all hosts of an imitated AWS. The key is created
+ * at the first call.
+ */
 export function createOperatorKey(aws: ImitatedAws): IamAccessKey {
   const { account } = aws.home
   const known = aws.state.users.get(`${account}/${OPERATOR}`)
@@ -41,14 +46,11 @@ export function createOperatorKey(aws: ImitatedAws): IamAccessKey {
   return first === undefined ? addUserAccessKey(aws, user) : findUserAccessKey(aws, user, first)
 }
 
-/**
- * Returns the user of that name.
- * @throws NoSuchEntity 404
- */
+/** Returns the IAM user with a name. / @throws NoSuchEntity 404 */
 export const findIamUser = (aws: ImitatedAws, account: string, name: string): IamUser =>
   findNamedEntity(aws.state.users, 'The user with name', account, name)
 
-/** Deletes a user with its keys. A user created later under that name is a different user. */
+/** Deletes a user with its access keys. A user created later under the same name is a different user. */
 export function deleteIamUser(aws: ImitatedAws, account: string, name: string): void {
   const user = findIamUser(aws, account, name)
   for (const id of user.accessKeyIds) aws.state.accessKeys.delete(id)
@@ -56,10 +58,7 @@ export function deleteIamUser(aws: ImitatedAws, account: string, name: string): 
   aws.changed()
 }
 
-/**
- * Creates another access key for a user.
- * @throws LimitExceeded 409 if it has two
- */
+/** Creates another access key for a user. / @throws LimitExceeded 409 if the user has two access keys */
 export function addUserAccessKey(aws: ImitatedAws, user: IamUser): IamAccessKey {
   if (user.accessKeyIds.length >= maxKeys) {
     throw awsError(409, 'LimitExceeded', `Cannot exceed quota for AccessKeysPerUser: ${maxKeys}`)
@@ -78,10 +77,7 @@ export function addUserAccessKey(aws: ImitatedAws, user: IamUser): IamAccessKey 
   return key
 }
 
-/**
- * Returns one of the user's keys.
- * @throws NoSuchEntity 404, also for a key of another user
- */
+/** Returns an access key of a user. / @throws NoSuchEntity 404, also for a key of another user */
 export function findUserAccessKey(aws: ImitatedAws, user: IamUser, accessKeyId: string): IamAccessKey {
   const key = aws.state.accessKeys.get(accessKeyId)
   if (key === undefined || !user.accessKeyIds.includes(accessKeyId)) {
@@ -90,7 +86,7 @@ export function findUserAccessKey(aws: ImitatedAws, user: IamUser, accessKeyId: 
   return key
 }
 
-/** Deletes one of the user's keys. */
+/** Deletes an access key of a user. */
 export function removeUserAccessKey(aws: ImitatedAws, user: IamUser, accessKeyId: string): void {
   findUserAccessKey(aws, user, accessKeyId)
   user.accessKeyIds = user.accessKeyIds.filter(id => id !== accessKeyId)

@@ -25,7 +25,7 @@ const sts = createService(createQueryProtocol(stsNamespace, '2011-06-15'), {
   AssumeRole: assumeRole,
 })
 
-/** The services by their name in credential scopes, with their actions. */
+/** The imitated AWS services by their name in credential scopes, with their actions. */
 const services: Record<string, ProviderService> = {
   sts,
   ec2: createService(ec2Protocol, {
@@ -63,6 +63,6 @@ export function findAwsService(
   return found && [name ?? '', found]
 }
 
-/** Guesses the service of a request without a usable signature; default: STS. */
+/** Guesses the AWS service of a request without a usable signature; default: STS. */
 export const guessAwsService = (request: WireRequest): [name: string, service: ProviderService] =>
   Object.entries(services).find(([, one]) => one.has(one.actionOf(request))) ?? ['sts', sts]

@@ -7,7 +7,7 @@ import type { XmlTree } from '../wire/xml.ts'
 import type { QueryParams } from './query-protocol.ts'
 import type { ActionCall } from './service.ts'
 
-/** Most values of one filter (DescribeInstances, EC2 API reference). */
+/** Maximum number of values of one filter (DescribeInstances, EC2 API reference). */
 const maxFilterValues = 200
 
 /** DescribeInstances (EC2 API reference): instances of the caller's account in the scope's region. */
@@ -20,7 +20,7 @@ export function describeInstances({ input, caller, region, aws }: ActionCall<Que
   return { reservationSet: found.map(instance => reservation(aws, instance)) }
 }
 
-/** Returns the named instances. One missing instance fails the whole call. */
+/** Returns the instances with the given IDs. One missing instance fails the whole call. */
 function byIds(all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): Ec2Instance[] {
   const malformed = ids.find(id => !/^i-[0-9a-f]{8}([0-9a-f]{9})?$/.test(id))
   if (malformed !== undefined)
@@ -32,8 +32,8 @@ function byIds(all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): E
 }
 
 /**
- * Returns the instances that match the filter `instance-id`, the only supported one; unknown ids are ignored. Without
- * a filter it returns all.
+ * Returns the instances that match the filter `instance-id`, the only supported filter. Unknown ids are
+ * ignored. Without a filter, returns all instances.
  */
 function byFilter(all: ReadonlyMap<string, Ec2Instance>, params: QueryParams): Ec2Instance[] {
   const name = params.get('Filter.2.Name') ?? params.get('Filter.1.Name')
@@ -80,7 +80,7 @@ const description = (aws: ImitatedAws, instance: Ec2Instance): XmlTree => ({
 function profileOf(aws: ImitatedAws, { instanceProfileArn: arn, account }: Ec2Instance): XmlTree {
   if (arn === null) return undefined
   const profile = aws.state.profiles.get(`${account}/${arn.split('/').at(-1)}`)
-  // An instance keeps a profile that was deleted in IAM, with its id.
+  // An instance keeps the ARN and ID of a profile that was deleted in IAM.
   return { arn, id: profile?.arn === arn ? profile.profileId : goneProfileId(arn) }
 }
 

@@ -19,7 +19,7 @@ const entry = v.object({
   EventBusName: v.optional(v.literal('default'), 'default'),
 })
 
-/** PutEvents (EventBridge API reference) on the default bus: each entry is accepted, or gets an error. */
+/** PutEvents (EventBridge API reference) on the default bus. Each entry is accepted, or gets an error. */
 export const putBusEvents = createJsonAction(
   v.object({ Entries: entries }),
   ({ aws, caller, region, input: { Entries: given } }) => {

@@ -49,7 +49,7 @@ export function deleteAccessKey(call: ActionCall<QueryParams>): XmlTree {
   return undefined
 }
 
-/** UpdateAccessKey (IAM API reference): activates or deactivates. */
+/** UpdateAccessKey (IAM API reference) activates or deactivates an access key. */
 export function updateAccessKey(call: ActionCall<QueryParams>): XmlTree {
   const key = findUserAccessKey(call.aws, ownerOf(call), requiredParam(call.input, 'AccessKeyId'))
   const status = requiredParam(call.input, 'Status')
@@ -61,7 +61,7 @@ export function updateAccessKey(call: ActionCall<QueryParams>): XmlTree {
   return undefined
 }
 
-/** Returns the user named by `UserName`, or the caller. */
+/** Returns the user that the parameter `UserName` names, or the caller. */
 function ownerOf({ aws, caller, input }: ActionCall<QueryParams>): IamUser {
   const name = optionalParam(input, 'UserName')
   if (name !== undefined) return findIamUser(aws, caller.account, name)

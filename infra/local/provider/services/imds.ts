@@ -17,11 +17,11 @@ const pathPattern = /^\/imds\/(?<account>\d{12})\/(?<region>[\w-]+)\/(?<instance
 const maxTtlSeconds = 21_600
 const credentialSeconds = 6 * 3600
 
-/** The input of an item's reader. */
+/** The input of the function that reads a metadata item. */
 interface Reader {
   aws: ImitatedAws
   instance: Ec2Instance
-  /** Path below `latest/`, without a slash at its end. */
+  /** Path of the item below `latest/`, without a slash at its end. */
   item: string
 }
 
@@ -66,7 +66,7 @@ function answerItem(
 
 function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireRequest): HttpAnswer {
   if (request.method !== 'PUT') return plain(405, 'Method Not Allowed')
-  // IMDS refuses tokens to forwarding proxies, so that they cannot obtain one for others.
+  // IMDS refuses tokens to forwarding proxies, so that a proxy cannot obtain a token for other clients.
   if (requestHeaderOf(request, 'x-forwarded-for') !== undefined) return plain(403, 'Forbidden')
   const ttl = requestHeaderOf(request, 'x-aws-ec2-metadata-token-ttl-seconds') ?? ''
   if (!/^\d{1,5}$/.test(ttl) || Number(ttl) < 1 || Number(ttl) > maxTtlSeconds) {
@@ -78,7 +78,8 @@ function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireReques
 }
 
 /**
- * Reports whether a token was made here for this instance and has not expired. The token contains only its expiry.
+ * Reports whether this provider made a token for this instance and the token has not expired. The token
+ * contains only its expiry.
  */
 const isToken = (aws: ImitatedAws, instance: Ec2Instance, token: string): boolean =>
   Number(unsealText(aws, useOf(instance), token) ?? 0) > aws.now()
@@ -86,7 +87,7 @@ const isToken = (aws: ImitatedAws, instance: Ec2Instance, token: string): boolea
 const useOf = ({ account, region, instanceId }: Ec2Instance): string =>
   `metadata of ${account}/${region}/${instanceId}`
 
-/** The items, by their path below `latest/`. */
+/** The metadata items, by their path below `latest/`. */
 const items: Record<string, (reader: Reader) => string | undefined | Promise<string>> = {
   'dynamic/instance-identity/document': ({ instance }) => instanceDocumentOf(instance),
   'dynamic/instance-identity/signature': reader => signed(reader, 'signature'),
@@ -108,7 +109,10 @@ async function readItem(reader: Reader): Promise<HttpAnswer> {
 const signed = async ({ aws, instance }: Reader, form: keyof SignedDocument): Promise<string> =>
   signInstanceDocument(instanceDocumentOf(instance), await aws.authority(), aws.now())[form]
 
-/** Returns credentials of the role in the instance's profile; the session is named after the instance. */
+/**
+ * Returns credentials of the role in the instance's profile. The session of the role is named after the
+ * instance.
+ */
 function credentials(reader: Reader): string | undefined {
   const role = roleOf(reader)
   if (role === undefined || reader.item !== `meta-data/iam/security-credentials/${role.name}`)

@@ -12,8 +12,8 @@ type EncryptionContext = Readonly<Record<string, string>>
 const context = v.optional(v.record(v.string(), v.string(), 'ValidationException'), {})
 
 /**
- * GenerateDataKey (KMS API reference), for AES-256 only. Every key ARN is accepted, because templates name keys and
- * nothing creates them here.
+ * GenerateDataKey (KMS API reference), for AES-256 only. Every key ARN is accepted, because templates name
+ * keys and nothing creates keys in this KMS.
  */
 export const generateDataKey = createJsonAction(
   v.object({
@@ -29,7 +29,7 @@ export const generateDataKey = createJsonAction(
   },
 )
 
-/** Decrypt (KMS API reference). The ciphertext begins with the ARN of its key. */
+/** Decrypt (KMS API reference). The ciphertext begins with the ARN of its KMS key. */
 export const decryptWithKey = createJsonAction(
   v.object({ CiphertextBlob: v.string(), EncryptionContext: context }),
   ({ aws, input: { CiphertextBlob, EncryptionContext } }) => {
@@ -47,6 +47,9 @@ export const decryptWithKey = createJsonAction(
   },
 )
 
-/** Returns a key with an encryption context, independent of the order of its members. */
+/**
+ * Returns a text for a key with an encryption context, which does not depend on the order of the context's
+ * members.
+ */
 const useOf = (arn: string, members: EncryptionContext): string =>
   JSON.stringify([arn, ...Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1))])

@@ -23,7 +23,7 @@ const logEvents = v.pipe(
   v.check(all => (all.at(-1)?.timestamp ?? 0) - (all[0]?.timestamp ?? 0) <= BATCH_SPAN_MS, MALFORMED),
 )
 
-/** CreateLogStream (CloudWatch Logs API reference). It creates the group if needed. */
+/** CreateLogStream (CloudWatch Logs API reference). The action also creates a missing log group. */
 export const createLogStream = createJsonAction(v.object(stream), call => {
   const streams = streamsIn(call)
   if (streams.has(call.input.logStreamName))
@@ -33,7 +33,8 @@ export const createLogStream = createJsonAction(v.object(stream), call => {
 })
 
 /**
- * PutLogEvents (CloudWatch Logs API reference). It reports events that are too old or too new, and stores the others.
+ * PutLogEvents (CloudWatch Logs API reference). The action reports events that are too old or too new, and
+ * stores all other events.
  */
 export const putLogEvents = createJsonAction(v.object({ ...stream, logEvents }, MALFORMED), call => {
   const { logStreamName: name, logEvents: given } = call.input

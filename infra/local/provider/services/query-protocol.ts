@@ -9,9 +9,8 @@ import type { ServiceProtocol } from './service.ts'
 export type QueryParams = ReadonlyMap<string, string>
 
 /**
- * The query protocol of STS and IAM: a form or query string as input; XML as output, or JSON of the same nesting if
- * requested.
- * @param version the only API version that the service accepts
+ * The query protocol of STS and IAM. The input is a form or a query string; the output is XML, or JSON of the
+ * same nesting if the client requests JSON. / @param version the only API version that the service accepts /
  * @see https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
  */
 export const createQueryProtocol = (
@@ -45,7 +44,7 @@ const ec2Xml = (status: number, root: string, tree: XmlTree): HttpAnswer => {
 }
 
 /**
- * EC2's variant: no result element, lists of `item`, errors in a different envelope.
+ * EC2's variant of the query protocol: no result element, lists of `item`, errors in a different envelope. /
  * @see https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html
  */
 export const ec2Protocol: ServiceProtocol<QueryParams, { [name: string]: XmlTree }> = {
@@ -59,14 +58,14 @@ export const ec2Protocol: ServiceProtocol<QueryParams, { [name: string]: XmlTree
   },
 }
 
-/** Returns a required parameter. @throws AwsError if it is missing */
+/** Returns a required parameter. @throws AwsError if the parameter is missing */
 export function requiredParam(params: QueryParams, name: string): string {
   const value = params.get(name)
   if (value) return value
   throw awsError(400, 'MissingParameter', `The request must contain the parameter ${name}`)
 }
 
-/** Returns an optional parameter; an empty one counts as absent. */
+/** Returns an optional parameter; an empty parameter counts as absent. */
 export const optionalParam = (params: QueryParams, name: string): string | undefined =>
   params.get(name) || undefined
 
@@ -78,7 +77,7 @@ function actionOf(request: WireRequest): string {
 function paramsOf(request: WireRequest): QueryParams {
   const pairs = pairsOf(request)
   const params = new Map(pairs)
-  // Parsers disagree on repeated names, so none is accepted.
+  // Parsers disagree on repeated parameter names, so a request with a repeated name is rejected.
   if (params.size < pairs.length) throw awsError(400, 'MalformedQueryString', 'A parameter is given twice.')
   return params
 }
@@ -91,8 +90,8 @@ function versioned(params: QueryParams, version: string): QueryParams {
 }
 
 /**
- * Returns the parameters. Malformed escapes count as no parameters, because the signature check has rejected such a
- * query before.
+ * Returns the parameters of a request. Malformed escapes count as no parameters, because the signature check
+ * has already rejected a query with such escapes.
  */
 const pairsOf = (request: WireRequest) => [
   ...(parseFormPairs(request.query) ?? []),

@@ -16,7 +16,8 @@ export interface ActionContext {
 export type ActionCall<Input, Context = ActionContext> = Context & { input: Input }
 
 /**
- * One action. It reads and changes the context and returns the result that the protocol renders. Throws `AwsError`.
+ * One action of a service. The action reads and changes the context and returns the result that the protocol
+ * renders. Throws `AwsError`.
  */
 export type ServiceAction<Input, Result, Context = ActionContext> = (
   call: ActionCall<Input, Context>,
@@ -24,9 +25,9 @@ export type ServiceAction<Input, Result, Context = ActionContext> = (
 
 /** The wire protocol of a family of services. */
 export interface ServiceProtocol<Input, Result> {
-  /** Returns the action of a request. Empty: it names none, or none of this service. */
+  /** Returns the action of a request. Empty: the request names no action of this service. */
   actionOf(request: WireRequest): string
-  /** Parses the action's input. @throws AwsError if it is malformed */
+  /** Parses the action's input. @throws AwsError if the input is malformed */
   inputOf(request: WireRequest): Input
   answer(request: WireRequest, action: string, result: Result, requestId: string): HttpAnswer
   refuse(request: WireRequest, error: AwsError, requestId: string): HttpAnswer

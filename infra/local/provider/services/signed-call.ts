@@ -13,7 +13,7 @@ import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
 import { findAwsService, guessAwsService } from './all.ts'
 import type { ProviderService } from './service.ts'
 
-/** A request with the facts known before its signature is verified. */
+/** A request with the facts that are known before its signature is verified. */
 interface Opened {
   request: WireRequest
   requestId: string
@@ -65,7 +65,7 @@ async function perform(aws: ImitatedAws, opened: Opened): Promise<HttpAnswer> {
   return named(answer, requestId)
 }
 
-/** Verifies the signature. @returns the caller and the region */
+/** Verifies the signature of a request. @returns the caller and the region */
 function prove(
   aws: ImitatedAws,
   { request, presented: read, key }: Opened,
@@ -98,7 +98,7 @@ function admit(
   const { service: name, action } = exchange
   if (toCanonicalPath(exchange.request.path) !== '/' || !service.has(action))
     throw new AwsError('unknown-action', `Could not find operation ${action}`)
-  // No policy can keep a caller from learning who it is (GetCallerIdentity, STS API reference).
+  // No IAM policy can keep a caller from calling GetCallerIdentity (STS API reference).
   if (action !== 'GetCallerIdentity' && isActionDenied(aws, caller, name, action)) {
     throw new AwsError('denied', notAuthorizedText(caller, `${name}:${action}`))
   }

@@ -6,7 +6,10 @@ import type { XmlTree } from '../wire/xml.ts'
 import { optionalParam, type QueryParams } from './query-protocol.ts'
 import type { ActionCall } from './service.ts'
 
-/** GetCallerIdentity (STS API reference): the signer. It needs no permission, and a denial has no effect. */
+/**
+ * GetCallerIdentity (STS API reference) returns the signer. The action needs no permission, and a denial has
+ * no effect.
+ */
 export const getCallerIdentity = ({ caller }: ActionCall<QueryParams>): XmlTree => ({
   Arn: caller.arn,
   UserId: caller.userId,
@@ -31,7 +34,7 @@ export function assumeRole(call: ActionCall<QueryParams>): XmlTree {
   }
 }
 
-/** Returns the role if it exists and trusts the caller. AWS gives both failures the same text. */
+/** Returns a role if the role exists and trusts the caller. AWS gives both failures the same error text. */
 function assumable({ aws, caller, input }: ActionCall<QueryParams>, roleArn: string): IamRole {
   if (caller.kind === 'root') throw new AwsError('denied', 'Roles may not be assumed by root accounts.')
   const account = roleArn.split(':')[4]

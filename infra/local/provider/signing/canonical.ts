@@ -24,12 +24,12 @@ export function buildCanonicalRequest(
   ].join('\n')
 }
 
-/** Returns the SHA-256 in lower-case hexadecimal. */
+/** Returns the SHA-256 hash in lower-case hexadecimal. */
 export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex')
 
 /**
- * Removes dot segments and doubled slashes from a path, and encodes each segment once more, because every service
- * except S3 signs the encoded path encoded again.
+ * Removes dot segments and doubled slashes from a path, and encodes each segment once more, because
+ * signatures of every service except S3 cover the encoded path in encoded form.
  */
 export function toCanonicalPath(path: string): string {
   const kept: string[] = []

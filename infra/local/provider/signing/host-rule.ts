@@ -13,19 +13,19 @@ const partitionsOf: Record<string, readonly string[]> = {
 const stsName =
   /^(?:[\w.-]+\.)?sts(?:-fips)?(?:\.(?<region>[a-z]{2,4}(?:-[a-z]+)+-\d+))?(?:\.vpce)?\.(?<suffix>amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|api\.aws)(?::443)?$/
 
-/** Returns the endpoint that a request was meant for, if its sender names it (RFC 7239). */
+/** Returns the endpoint that a request was meant for, if the sender names the endpoint (RFC 7239). */
 const meantHost = (request: WireRequest): string | undefined =>
   /^host=([\w.-]+)$/.exec(requestHeaderOf(request, 'forwarded') ?? '')?.[1]
 
 const regionName = /^[a-z]{2,4}(-[a-z]+)+-\d+$/
 
 /**
- * Checks the rule of a named STS endpoint for a request signed for it: the scope must name the endpoint's service and
- * region, and the caller must be in its partition. A forwarded request has such a host name; under any other host
- * nothing is checked.
- * Clients that sign for their region often still use the global endpoint. The endpoint of that region is believed to
- * accept such a request; the global endpoint does not. This provider imitates all endpoints at once, so it accepts
- * them unless the sender names another endpoint.
+ * Checks the rule of a named STS endpoint for a request signed for this endpoint: the scope must name the
+ * endpoint's service and region, and the caller must be in the endpoint's partition. Only a forwarded request
+ * names an endpoint of STS; a request with any other host name is not checked. Clients that sign for their
+ * region often still use the global endpoint. The endpoint of the signed region is believed to accept a
+ * request of such a client; the global endpoint does not. This provider imitates all endpoints at once, so it
+ * accepts requests of such clients unless the sender names another endpoint.
  * @param partition partition of the account whose key signed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_region-endpoints.html
  */
@@ -49,13 +49,16 @@ export function checkSignedHost(
   return createErrorText('bad-signature', `Credential should be scoped to a valid region, not '${region}'.`)
 }
 
-/** Returns the region of the intended endpoint. The endpoint without a region in its name signs as us-east-1. */
+/**
+ * Returns the region of the intended endpoint. Requests to the endpoint without a region in its name are
+ * signed for us-east-1.
+ */
 function regionMeant(request: WireRequest): string | undefined {
   const groups = stsName.exec(meantHost(request) ?? '')?.groups
   return groups && (groups['region'] ?? 'us-east-1')
 }
 
-/** Returns the partition of a region, by its name. */
+/** Returns the partition of a region, by the region's name. */
 function partitionNamed(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   if (region.startsWith('us-gov-')) return 'aws-us-gov'

@@ -3,7 +3,7 @@ import type { AwsErrorKind, AwsErrorText } from '../wire/errors.ts'
 import { type FormPair, parseFormPairs } from '../wire/form.ts'
 import { requestHeaderOf, type WireRequest } from '../wire/http.ts'
 
-/** The signature that a request presents, not verified yet. */
+/** The signature that a request presents, before it is verified. */
 export interface PresentedSignature {
   form: 'header' | 'query'
   accessKeyId: string
@@ -11,7 +11,7 @@ export interface PresentedSignature {
   scope: { date: string; region: string; service: string }
   /** Names of the signed headers, in the signer's order. */
   signedHeaders: string[]
-  /** Lower-case hexadecimal, if the sender is honest. */
+  /** The signature, which an honest sender writes in lower-case hexadecimal. */
   signature: string
   /** `YYYYMMDD'T'HHMMSS'Z'`. */
   timestamp: string
@@ -25,7 +25,8 @@ const incomplete = (message: string) => refused('incomplete', message)
 
 /**
  * Reads the signature of a request from its `Authorization` header or its query.
- * @returns a refusal: `unsigned` if there is none, `incomplete` or `bad-signature` if it is malformed
+ * @returns a refusal: `unsigned` if the request has no signature, `incomplete` or `bad-signature` if the
+ * signature is malformed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
 export function readPresentedSignature(request: WireRequest): Result<PresentedSignature, AwsErrorText> {

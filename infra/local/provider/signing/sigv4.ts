@@ -5,10 +5,10 @@ import { requestHeaderOf, type WireRequest } from '../wire/http.ts'
 import { buildCanonicalRequest, sha256Hex } from './canonical.ts'
 import { type PresentedSignature, toBasicTimeText } from './presented-signature.ts'
 
-/** The facts on an access key that the verifier needs. */
+/** The facts on an access key that the verifier of signatures needs. */
 export interface SigningKeyFacts {
   secretAccessKey: string
-  /** Set for temporary credentials; the request must carry the same token. */
+  /** Session token of temporary credentials; the request must carry the same token. */
   sessionToken?: string | undefined
   /** Milliseconds since 1970; absent for keys that do not expire. */
   expiresAt?: number | undefined
@@ -95,8 +95,8 @@ function checkPayloadHash(request: WireRequest): AwsErrorText | undefined {
 }
 
 /**
- * Verifies the signature itself. Signers of a presigned request either sign the session token or append it later, and
- * services differ in what they accept, so both forms are tried.
+ * Verifies the signature itself. Signers of a presigned request either sign the session token or append it
+ * later, and services differ in the form that they accept, so both forms are tried.
  */
 function checkSignature(
   request: WireRequest,
@@ -128,7 +128,10 @@ function sign(canonical: string, { timestamp, scope }: PresentedSignature, key: 
   return hmac(signingKey(key.secretAccessKey, scopeText), toSign).toString('hex')
 }
 
-/** Signing keys by secret and scope. They cost four of a verification's five hashes, and stay the same all day. */
+/**
+ * Cache of signing keys by secret and scope. Deriving a key costs four of the five hashes of a verification,
+ * and the key stays the same all day.
+ */
 const signingKeys = new Map<string, KeyObject>()
 const maxSigningKeys = 1000
 

@@ -5,7 +5,7 @@ const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 /** Prefixes of IAM identifiers, and the number of characters that follow ("IAM identifiers", IAM User Guide). */
 const lengths = { AIDA: 17, AROA: 17, AIPA: 17, AKIA: 16, ASIA: 16 } as const
 
-/** Creates an IAM identifier: of a user, role, instance profile, long-term or temporary access key. */
+/** Creates an IAM identifier of a user, role, instance profile, or of a long-term or temporary access key. */
 export function randomIamId(prefix: keyof typeof lengths): string {
   const random = randomBytes(lengths[prefix])
   return prefix + Array.from(random, byte => base32[byte & 31]).join('')

@@ -11,7 +11,7 @@ export interface HomeAccount {
   region: string
 }
 
-/** Everything that a handler may read or change. */
+/** The state that a handler of an AWS action may read or change. */
 export interface ImitatedAws {
   readonly home: HomeAccount
   readonly state: ProviderState
@@ -22,7 +22,7 @@ export interface ImitatedAws {
   onBusEvent?: (event: KeptBusEvent) => void
   /** The provider's clock: milliseconds since 1970, shifted by `arranged.clockShiftMs`. */
   now(): number
-  /** Must be called after each change of `state`. */
+  /** Every change of `state` must be followed by a call of this function. */
   changed(): void
   /** Resolves once every change of `state` is written. */
   saved(): Promise<void>
@@ -31,9 +31,8 @@ export interface ImitatedAws {
 }
 
 /**
- * Opens the imitated AWS of a state file, or a new one.
- * @param clock epoch milliseconds, before any shift
- * @throws Error if the state file exists and cannot be read
+ * Opens the imitated AWS of a state file, or a new imitated AWS. / @param clock epoch milliseconds, before
+ * any shift / @throws Error if the state file exists and cannot be read
  */
 export function openImitatedAws(
   home: HomeAccount,

@@ -3,10 +3,10 @@ import { randomEc2Id } from './ids.ts'
 import type { ImitatedAws } from './imitated-aws.ts'
 import type { Ec2Instance } from './state.ts'
 
-/** The name of one instance. */
+/** The account, region and ID that name one instance. */
 export type InstanceName = Pick<Ec2Instance, 'account' | 'region' | 'instanceId'>
 
-/** New values of an instance; null removes one. Absent values stay as they are or get a default. */
+/** New values of an instance. Null removes a value. An absent value stays as it is or gets a default. */
 export type InstancePatch = {
   [K in Exclude<keyof Ec2Instance, keyof InstanceName | 'reservationId'>]?: Ec2Instance[K] | undefined
 }
@@ -18,11 +18,11 @@ export const instancesInRegion = (
   region: string,
 ): Map<string, Ec2Instance> => aws.state.instances.get(`${account}/${region}`) ?? new Map()
 
-/** Returns one instance. Undefined: there is none. */
+/** Returns an instance, or undefined if the instance does not exist. */
 export const findInstance = (aws: ImitatedAws, name: InstanceName): Ec2Instance | undefined =>
   instancesInRegion(aws, name.account, name.region).get(name.instanceId)
 
-/** Launches an instance, or replaces one with the same id. */
+/** Launches an instance, or replaces the instance with the same id. */
 export function putInstance(
   aws: ImitatedAws,
   place: { account: string; region: string; instanceId?: string | undefined },
@@ -37,10 +37,7 @@ export function putInstance(
   return instance
 }
 
-/**
- * Changes the given values of an instance.
- * @returns undefined if there is no such instance
- */
+/** Changes the given values of an instance. / @returns undefined if the instance does not exist */
 export function setInstance(
   aws: ImitatedAws,
   name: InstanceName,

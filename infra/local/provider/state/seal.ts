@@ -7,8 +7,8 @@ const TAG = 16
 const keyOf = ({ state }: ImitatedAws): Buffer => Buffer.from(state.sealKey, 'base64')
 
 /**
- * Encrypts data that only this imitated AWS can decrypt, so that it need not be stored.
- * @param use purpose, bound as additional authenticated data
+ * Encrypts data that only this imitated AWS can decrypt, so that the data need not be stored. / @param use
+ * purpose, bound as additional authenticated data
  */
 export function sealBytes(aws: ImitatedAws, use: string, plaintext: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE)
@@ -33,7 +33,7 @@ export function unsealBytes(aws: ImitatedAws, use: string, sealed: Buffer): Buff
 export const sealText = (aws: ImitatedAws, use: string, text: string): string =>
   sealBytes(aws, use, Buffer.from(text)).toString('base64')
 
-/** Decrypts a token of `sealText`, which has one valid spelling. @returns undefined for anything else */
+/** Decrypts a token of `sealText`, which has one valid spelling. @returns undefined for any other text */
 export function unsealText(aws: ImitatedAws, use: string, token: string): string | undefined {
   const bytes = Buffer.from(token, 'base64')
   return bytes.toString('base64') === token ? unsealBytes(aws, use, bytes)?.toString('utf8') : undefined

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { makePrivateFolder } from '../../os/cluster-file.ts'
 import { emptyProviderState, type ProviderState } from './state.ts'
 
-/** Reads the state of an earlier run. Without a file it is empty. */
+/** Reads the state of an earlier run. Without a file the state is empty. */
 export const loadProviderState = (path: string | undefined): ProviderState =>
   path !== undefined && existsSync(path)
     ? { ...emptyProviderState(), ...JSON.parse(readFileSync(path, 'utf8'), revive) }
@@ -13,14 +13,14 @@ export const loadProviderState = (path: string | undefined): ProviderState =>
 /** Writes `state` to its file after changes. */
 export interface ProviderStateWriter {
   changed(): void
-  /** Resolves when every change so far is in the file; rejects if it could not be written. */
+  /** Resolves when every change so far is in the file; rejects if the file could not be written. */
   saved(): Promise<void>
 }
 
 /**
- * Creates a writer that replaces the whole file, so that a crash leaves the old or the new one. Changes during a
- * write share the next one.
- * @param path absent: nothing is written and `saved` resolves at once; its folder is created
+ * Creates a writer that replaces the whole state file, so that a crash leaves the old or the new file.
+ * Changes during a write are written together by the next write. / @param path absent: nothing is written and
+ * `saved` resolves at once; the folder of the file is created
  */
 export function createStateWriter(path: string | undefined, state: ProviderState): ProviderStateWriter {
   if (path === undefined) return { changed: () => undefined, saved: () => Promise.resolve() }
@@ -36,7 +36,7 @@ export function createStateWriter(path: string | undefined, state: ProviderState
     if (queued) return
     queued = true
     last = last.catch(() => undefined).then(write)
-    // a caller of `saved` sees the failure; without a handler it would end the process
+    // a caller of `saved` sees the failure; without this handler the failure would end the process
     last.catch(() => undefined)
   }
   return { changed, saved: () => last }

@@ -27,7 +27,7 @@ export interface IamRole {
   roleId: string
   arn: string
   createdAt: number
-  /** Principals allowed to assume it; null allows anyone. */
+  /** Principals that may assume the role; null allows any principal. */
   trusts: string[] | null
   externalId: string | null
 }
@@ -50,7 +50,7 @@ export interface IamAccessKey {
   accessKeyId: string
   secretAccessKey: string
   account: string
-  /** Name of its user; empty for the root user. */
+  /** Name of the key's user; empty for the root user. */
   user: string
   status: 'Active' | 'Inactive'
   createdAt: number
@@ -68,7 +68,7 @@ export interface Ec2Instance {
   subnetId: string | null
   instanceProfileArn: string | null
   tags: Record<string, string>
-  /** RFC 3339, whole seconds: the last launch or start. */
+  /** Time of the last launch or start, RFC 3339, whole seconds. */
   pendingTime: string
   privateIp: string
   availabilityZone: string
@@ -89,12 +89,12 @@ export const ec2InstanceStates = {
 /** One of {@link ec2InstanceStates}. */
 export type Ec2InstanceState = keyof typeof ec2InstanceStates
 
-/** Everything that survives a restart with a state file. */
+/** The state that survives a restart with a state file. */
 export interface ProviderState {
   /** Key for session tokens, metadata tokens and data keys; base64. */
   sealKey: string
   authority: DocumentAuthority | null
-  /** By `account/name`; the root user has no name. */
+  /** IAM users by `account/name`; the root user has no name. */
   users: Map<string, IamUser>
   roles: Map<string, IamRole>
   profiles: Map<string, IamInstanceProfile>

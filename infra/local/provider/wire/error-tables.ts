@@ -1,6 +1,9 @@
 import type { AwsError, AwsErrorKind } from './errors.ts'
 
-/** Status and code of each shared kind of error in one group of services. `message` replaces the given text. */
+/**
+ * HTTP status and code of each shared kind of error in one group of services. `message` replaces the given
+ * text.
+ */
 type ErrorTable = Record<AwsErrorKind, { status: number; code: string; message?: string }>
 
 /** STS and IAM ("Common errors" of their API references). */
@@ -19,7 +22,9 @@ export const queryErrorTable: ErrorTable = {
 
 const notValidated = 'AWS was not able to validate the provided access credentials'
 
-/** EC2, which does not tell why it refused credentials and has its own codes for the rest. */
+/**
+ * Errors of EC2, which does not say why it refused credentials and has its own codes for all other errors.
+ */
 export const ec2ErrorTable: ErrorTable = {
   unsigned: { status: 403, code: 'MissingAuthenticationToken' },
   incomplete: { status: 400, code: 'IncompleteSignature' },

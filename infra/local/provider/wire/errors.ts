@@ -1,4 +1,7 @@
-/** Kinds of errors that all services share, each with its own status and code per service (`error-tables.ts`). */
+/**
+ * Kinds of errors that all AWS services share. Each kind has its own status and code per service
+ * (`error-tables.ts`).
+ */
 export type AwsErrorKind =
   | 'unsigned'
   | 'incomplete'
@@ -21,8 +24,8 @@ export interface AwsErrorText {
 export const createErrorText = (kind: AwsErrorKind, message: string): AwsErrorText => ({ kind, message })
 
 /**
- * Thrown by action handlers and rendered by the service's protocol. `reason` is a kind that all services share, or
- * the action's own status and code.
+ * The error that handlers of actions throw and that the service's protocol renders. `reason` is a kind that
+ * all services share, or the action's own status and code.
  */
 export class AwsError extends Error {
   readonly reason: AwsErrorKind | { status: number; code: string }

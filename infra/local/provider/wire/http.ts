@@ -1,19 +1,19 @@
 /** A received header: name in lower case, value unchanged. */
 export type HttpHeader = readonly [name: string, value: string]
 
-/** A received request, not decoded, because signatures cover these bytes. */
+/** A received HTTP request. Nothing of it is decoded, because signatures cover the received bytes. */
 export interface WireRequest {
   method: string
   /** Still percent-encoded, without the query. */
   path: string
-  /** Still percent-encoded, without the question mark; empty when there is none. */
+  /** Still percent-encoded, without the question mark; empty when the request has no query. */
   query: string
-  /** In the order sent, repeated names kept. */
+  /** In the order in which the client sent them; repeated names are kept. */
   headers: readonly HttpHeader[]
   body: Buffer
 }
 
-/** An answer to be written. */
+/** An HTTP answer to be written. */
 export interface HttpAnswer {
   status: number
   headers: Record<string, string>
@@ -24,9 +24,8 @@ export interface HttpAnswer {
 export type WireOutcome = HttpAnswer | 'reset'
 
 /**
- * Returns the value of a header, repeated ones joined with a comma.
- * @param name lower case
- * @returns undefined if the request has no such header
+ * Returns the value of a header; the values of a repeated header are joined with a comma. / @param name lower
+ * case / @returns undefined if the request has no such header
  */
 export function requestHeaderOf(request: WireRequest, name: string): string | undefined {
   let joined: string | undefined

@@ -10,22 +10,25 @@ import {
 
 const MEGABYTE = 1024 * 1024
 
-/** Longer than clients keep a connection, so that the server never closes one during a request. */
+/**
+ * Milliseconds for which the server keeps an idle connection, longer than clients do, so that the server
+ * never closes a connection during a request.
+ */
 const keepAliveMs = 120_000
 
 type Answerer = (request: WireRequest, connection: Socket) => Promise<WireOutcome>
 
 /** Options of a server. */
 interface ServerOptions {
-  /** the server's clock in epoch milliseconds; default: the system's */
+  /** returns the server's time in epoch milliseconds; default: the system's clock */
   now?: () => number
   /** most bytes of a body; default: 1 MB */
   largestBody?: number
 }
 
 /**
- * Creates an HTTP server for programs; it does not listen yet. It rejects every request from a page in a browser,
- * because such pages can reach loopback.
+ * Creates an HTTP server for programs. The server does not listen yet. It rejects every request from a page
+ * in a browser, because such pages can reach loopback.
  */
 export function createWireServer(
   answer: Answerer,
@@ -58,12 +61,15 @@ async function serve(
     incoming.socket.resetAndDestroy()
     return
   }
-  // clients correct their clocks by this header, so it must have the server's time
+  // the header has the server's time, because clients correct their clocks by it
   response.writeHead(outcome.status, { date: new Date(now()).toUTCString(), ...outcome.headers })
   response.end(outcome.body)
 }
 
-/** Reads the whole body. Undefined: it is larger than allowed; the rest is read and dropped. */
+/**
+ * Reads the whole body of a request. Returns undefined for a body that is larger than allowed; the rest of
+ * the body is read and dropped.
+ */
 async function readBody(incoming: IncomingMessage, largest: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let length = 0

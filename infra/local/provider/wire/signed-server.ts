@@ -13,8 +13,8 @@ export interface AccessKeyPair {
 }
 
 /**
- * Creates an HTTP server for holders of one of some keys; it does not listen yet. It rejects requests that none of
- * the keys has signed, because every user of this machine can reach its port.
+ * Creates an HTTP server for clients that hold one of some access keys. The server does not listen yet. It
+ * rejects requests that none of the keys has signed, because every user of this machine can reach its port. /
  * @param largestBody bytes; default: 1 MB
  */
 export const createSignedServer = (
@@ -27,7 +27,10 @@ export const createSignedServer = (
     largestBody === undefined ? {} : { largestBody },
   )
 
-/** Rejects a request that none of the keys has signed. @returns undefined if one of them has */
+/**
+ * Rejects a request that none of the access keys has signed. @returns undefined if one of the keys has signed
+ * the request
+ */
 export function findSignatureRefusal(
   keys: readonly AccessKeyPair[],
   request: WireRequest,
