@@ -27,8 +27,8 @@ const tagValue = v.pipe(
 )
 
 /**
- * Maximum number of tags that the settings may name. AWS allows 50 per resource, and CloudFormation adds some
- * of its own.
+ * Maximum number of tags that the settings may name. AWS allows 50 tags per resource, and CloudFormation adds some
+ * tags of its own.
  */
 const MOST_TAGS = 40
 

@@ -11,8 +11,8 @@ export const shippedPrograms = {
 /** The oldest Node version that runs the programs. */
 const OLDEST_NODE = 20
 
-// Node links static imports before it runs any line. On an older version missing names would cause a SyntaxError
-// an import here would run before the version check, so built-in modules are required after the check.
+// Node links static imports before it runs any line of the program. On an older version missing names would cause a
+// SyntaxError an import here would run before the version check, so built-in modules are required after the check.
 const requiredBuiltins: Plugin = {
   name: 'required-builtins',
   setup({ onResolve, onLoad }) {
@@ -46,7 +46,7 @@ export async function buildPrograms(directory = `${checkoutRoot}.build`): Promis
       minify: true,
       format: 'esm',
       platform: 'node',
-      // the oldest syntax with top-level `await`: such a Node version parses the file and prints the version error
+      // the oldest syntax with top-level `await`: an old Node version parses the file and prints the version error
       target: 'node14.8',
       mainFields: ['module', 'main'],
       banner: { js: begin(name) },

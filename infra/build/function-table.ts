@@ -30,7 +30,10 @@ interface FunctionRow {
   domain?: 'linkDomain'
 }
 
-/** Functions by their folder in `functions/`. A function without a row differs by its uses only. */
+/**
+ * Functions by their folder in `functions/`. A function without a row differs from other functions by its uses
+ * only.
+ */
 export const functionTable: Readonly<Record<string, FunctionRow>> = {
   ceremony: { settings: ['strictCeremony'], workflow: ATTEMPT_WORKFLOW },
   fallback: { settings: ['console'] },

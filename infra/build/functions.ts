@@ -80,9 +80,9 @@ const ENTRY = 'the function'
 const EAGER = 'what the function loads'
 
 /**
- * Puts everything that a function loads before its first event into one file. Otherwise esbuild creates a
- * file for each set of lazy parts that share a module, and loading each file costs a fraction of a
- * millisecond. Every lazy part imports all eager modules, so that these sets are equal.
+ * Puts everything that a function loads before its first event into one file. Without this file esbuild creates a
+ * file for each set of lazy parts that share a module, and loading each file costs a fraction of a millisecond.
+ * Every lazy part imports all eager modules, so that these sets are equal.
  */
 const eagerInOneFile = (wanted: Wanted): Plugin => ({
   name: 'eager-in-one-file',
@@ -206,8 +206,8 @@ async function buildPage(folder: string): Promise<void> {
 }
 
 /**
- * Percentage by which esbuild's heap may grow before garbage collection. The process lives for seconds, and
- * collection would take a third of its time.
+ * Percentage by which esbuild's heap may grow before garbage collection. The build process lives for seconds, and
+ * garbage collection would take a third of its time.
  */
 const GROWTH = '400'
 

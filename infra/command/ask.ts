@@ -36,7 +36,7 @@ const LONGEST_TEXT = 300
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** Describes a refusal in one line. */
+/** Describes the API's refusal in one line. */
 export function describeRefusal({ status, body, text }: ApiResponse): string {
   const errors = Array.isArray(body['errors']) ? body['errors'].filter(isText) : []
   const told = errors.length > 0 ? errors.join('; ').slice(0, LONGEST_REFUSAL) : text.slice(0, LONGEST_TEXT)
@@ -47,7 +47,7 @@ export function describeRefusal({ status, body, text }: ApiResponse): string {
 export interface RepeatOptions {
   timeoutMs: number
   say: (text: string) => void
-  /** what is requested, for messages */
+  /** name of the requested object, for messages */
   label: string
 }
 

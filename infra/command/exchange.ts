@@ -10,7 +10,7 @@ import { findUrlSchemeFault } from './scheme.ts'
 /** One HTTP request. */
 export interface ApiRequestOptions {
   method?: 'GET' | 'POST' | 'PUT'
-  /** absent: no body is sent */
+  /** an absent body means that no body is sent */
   body?: object
   token?: string
   /** headers that replace the default header `x-vault-request` */

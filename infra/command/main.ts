@@ -164,7 +164,7 @@ async function confirmed(question: string): Promise<boolean> {
   return /^(y|yes)$/i.test(answer?.trim() ?? '')
 }
 
-/** Reads the operation token. It is never an argument, because all users of a machine can see arguments. */
+/** Reads the operation token. The token is never an argument, because all users of a machine can see arguments. */
 async function operationToken(): Promise<string> {
   const kept = env['CLOUD_AUTH_OPERATION_TOKEN']
   const token = kept || (await terminal.line('DR operation token: ', { hidden: true }))?.trim()
@@ -190,7 +190,7 @@ async function main(): Promise<ExitName> {
   return 'done'
 }
 
-// the reader of the output may close it early
+// the reader of the command's output may close it early
 process.stdout.on('error', () => process.exit(exitCodes.done))
 
 try {

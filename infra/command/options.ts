@@ -23,7 +23,7 @@ interface CommandOption {
 const LOGIN = ['login', 'token-helper'] as const
 const SET = ['status', 'switch'] as const
 
-/** All options. Parsing, environment variables and help are derived from these rows. */
+/** All options. Parsing, environment variables and help are derived from the rows of options. */
 const options = {
   address: { value: 'URL', variables: ['BAO_ADDR', 'VAULT_ADDR'], of: LOGIN, help: 'address of the cluster' },
   mount: {

@@ -8,7 +8,7 @@ export interface Terminal {
    * does not show the typed text
    */
   line(question: string, how?: { hidden: boolean }): Promise<string | undefined>
-  /** reads the input to its end */
+  /** reads standard input to its end */
   drain(): Promise<void>
   close(): void
 }

@@ -16,8 +16,8 @@ const OVER = { completed: 'completed', cancelled: 'cancelled', lapsed: 'nobody g
 /**
  * Defines the workflow that shows one attempt to generate a DR operation token. The execution ends when the attempt
  * ends, and its history shows the outcome. An execution that an operator starts first waits for the request that
- * begins an attempt. The item in the table is authoritative: the worker reads it when the timeout here expires or
- * when a callback may have been lost.
+ * begins an attempt. The attempt's item in the table is authoritative: the worker reads it when the workflow's
+ * timeout expires or when a callback may have been lost.
  */
 export const defineAttemptWorkflow = (arns: WorkflowArns) => ({
   Comment: 'watches an attempt to make a DR operation token from recovery shares',

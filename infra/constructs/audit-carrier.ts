@@ -30,7 +30,7 @@ export class AuditCarrier extends Construct {
 
   constructor(scope: Construct, id: string, { source, ...surroundings }: AuditCarrierProps) {
     super(scope, id)
-    // The function is a child of the scope and not of this construct, because the embedded host derives a
+    // The carrier's function is a child of the scope and not of this construct, because the embedded host derives a
     // function's folder from the first id of its path.
     const { lambda, called } = new GroupFunction(scope, NAME, {
       ...surroundings,

@@ -52,8 +52,8 @@ export type PairPlan = readonly [MemberPlan, MemberPlan]
 type Given = v.InferOutput<typeof schema>
 
 /**
- * Returns a cluster's address from its settings. Addresses are fixed names, so neither cluster waits for an
- * output of the other.
+ * Returns a cluster's address from its settings. Addresses of the clusters are fixed names, so neither cluster
+ * waits for an output of the other cluster.
  */
 const readAddress = (own: Record<string, unknown>): string | undefined => {
   const { apiAddress, domain } = own as { apiAddress?: string; domain?: { name?: string } }

@@ -80,7 +80,7 @@ export class DataStack extends Stack {
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: ['rev'],
     })
-    // Sparse index: items have `bucket` while a journal is kept. The Merkle tree sums buckets from it.
+    // Sparse index: items have `bucket` while a journal is kept. The Merkle tree sums buckets from this index.
     this.data.addGlobalSecondaryIndex({
       indexName: 'tree',
       partitionKey: { name: 'bucket', type: AttributeType.STRING },

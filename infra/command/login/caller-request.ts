@@ -18,14 +18,15 @@ interface Caller {
 /**
  * Creates the parameters of an iam login with credentials from the SDK's default chain: variables, profile (keys,
  * assumed roles, SSO, processes, web identities), containers, the instance's role.
- * @throws CommandEnded `refused` if there are no credentials or no region
+ * @throws CommandEnded `refused` if credentials or the region are missing
  */
 export async function createIamLoginProof({
   profile,
   region,
   headerValue,
 }: Caller): Promise<Record<string, string>> {
-  // loads the SDK only here, because the help and the cluster commands do not need it and loading takes long
+  // loads the SDK only when a login needs it, because the help and the cluster commands do not need it and loading
+  // takes long
   const { STSClient } = await import('@aws-sdk/client-sts')
   const named = profile === undefined ? {} : { profile }
   const configured = await new STSClient(named).config.region().catch(() => undefined)

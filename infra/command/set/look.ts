@@ -6,7 +6,7 @@ import { describeRefusal, requestUntilAccepted, sendRequest } from '../ask.ts'
 import { type ApiConnection, parseApiBase } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 
-/** A cluster as the command line names it. */
+/** A cluster in the form in which the command line names it. */
 export interface NamedCluster {
   /** name for messages */
   name: string

@@ -60,7 +60,7 @@ export interface SetSummary {
   verdict: Extract<ExitName, 'done' | 'unwell' | 'unreachable'>
   /** verdict on all clusters together; empty: the user named only one cluster */
   headline: string
-  /** faults of the clusters, one sentence each */
+  /** faults of the clusters, one sentence for each fault */
   faults: readonly string[]
   clusters: readonly ShownCluster[]
 }

@@ -21,7 +21,7 @@ export interface SwitchPorts {
   say(text: string): void
   /** called with the state of the set after each observation, for messages on an interruption */
   onState(sentence: string): void
-  /** called after each completed step */
+  /** called after each completed step of the switch */
   onStepDone(step: CompletedSwitchStep): void
 }
 

@@ -8,7 +8,7 @@ const MOST = { elements: 3, bytes: Number.POSITIVE_INFINITY }
 
 const GREEDY = '/{proxy+}'
 
-/** A listener rule: path expressions, and their target. */
+/** A listener rule of the load balancer: path expressions, and their target. */
 export interface BalancerRule<T> {
   expressions: string[]
   to: T

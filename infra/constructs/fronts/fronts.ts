@@ -22,7 +22,7 @@ interface ErrorMetric {
  * The entrances of a cluster: the clients' front end and, if needed, a separate front end for other clusters.
  */
 export interface ApiFronts {
-  /** base address for clients */
+  /** `apiAddress`: base address for clients */
   address: string
   /** the default endpoint of the public HTTP API; absent with other front ends */
   endpoint?: string

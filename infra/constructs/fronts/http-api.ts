@@ -71,8 +71,8 @@ function stageOf(
   api: CfnApi,
   { settings, throttle, throttles = {}, log: name }: HttpApiProps,
 ) {
-  // Log groups with the prefix `/aws/vendedlogs/` need no entry in the account's size-limited log delivery
-  // policy. The name is fixed, so a log group that survived its stack would block the next deployment.
+  // Log groups with the prefix `/aws/vendedlogs/` need no entry in the account's size-limited log delivery policy.
+  // The log group's name is fixed, so a log group that survived its stack would block the next deployment.
   const log = new LogGroup(scope, 'AccessLog', {
     logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/${name}`,
     ...createLogGroupEncryption(scope, settings),

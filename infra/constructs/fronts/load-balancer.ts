@@ -106,8 +106,8 @@ export class LoadBalancer extends Construct {
     })
   }
 
-  // Lambda requires the permission before the function becomes a target, so its source ARN cannot name the target
-  // group.
+  // Lambda requires the permission before the function becomes a target, so the permission's source ARN cannot name
+  // the target group.
   private targetGroup({ name, lambda }: ServedFunction): CfnTargetGroup {
     const permission = new CfnPermission(this, `${name} permission`, {
       action: 'lambda:InvokeFunction',

@@ -1,4 +1,4 @@
-/** Name of the REST API's only stage. All paths of the API begin with it, so clients keep the same base path. */
+/** Name of the REST API's only stage. All paths of the API begin with the stage, so clients keep the same base path. */
 export const REST_API_STAGE = 'v1'
 
 const GREEDY = '{proxy+}'

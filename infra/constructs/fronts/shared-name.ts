@@ -24,8 +24,8 @@ const says = (mode: ClusterRecord['mode']): string =>
   `{ ($.message = "replication" && $.mode = "${mode}") || ($.message = "${alarmingTexts.role}" && $.to = "${mode}") }`
 
 /**
- * Log filter patterns of the metric `Serves`, by the value that a matching line sets. A cluster prints its role once
- * a minute and at each change.
+ * Log filter patterns of the metric `Serves`, by the value that a matching line sets. A cluster prints its role
+ * once a minute and at each change of its role.
  */
 export const servingLogPatterns = {
   '1': says('primary'),

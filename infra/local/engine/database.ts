@@ -7,7 +7,7 @@ const OPEN_PAUSE_MS = 10
 /** Opens the engine's database for some work. No other process may use the database at the same time. */
 export async function withEngineDatabase<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
   const sqlite = await import('node:sqlite')
-  // a process that was killed just now may still hold the file
+  // a process that was killed just now may still hold the database file
   const database = new sqlite.DatabaseSync(file, { timeout: OPEN_TRIES * OPEN_PAUSE_MS })
   try {
     return work(database)

@@ -27,7 +27,7 @@ const ENGINE_START_TRIES = 5
 /**
  * Starts the engine on a database file. The engine needs a port number, and another program may take the free
  * port first; in this case the engine ends and another port is tried.
- * @param directory directory of the note on its process
+ * @param directory directory of the note on the engine's process
  * @param options `portOf` returns a free port; `apart`: Ctrl-C in a terminal does not reach the engine
  */
 export async function launchEngineProcess(

@@ -10,8 +10,8 @@ const SWEEP_PERIOD_MS = 60_000
  */
 const AT_ONCE = 100
 /**
- * The pause after a call, as a multiple of the call's duration. It bounds the sweeper's share of the engine's time
- * for any table size.
+ * The pause after a call, as a multiple of the call's duration. The pause bounds the sweeper's share of the
+ * engine's time for any table size.
  */
 const PAUSES = 30
 

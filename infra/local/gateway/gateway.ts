@@ -22,8 +22,8 @@ export interface LocalGatewayOptions {
 }
 
 /**
- * Starts an imitation of the API in front of functions. It finds the function of a request, and converts request and
- * answer.
+ * Starts an imitation of the API in front of functions. The gateway finds the function of a request, and converts
+ * request and answer.
  */
 export async function startLocalGateway({
   front,

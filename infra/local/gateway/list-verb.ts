@@ -91,7 +91,7 @@ function readHead(held: Buffer, passed: number, line: BuildListRequestLine): Ste
   }
 }
 
-/** Returns the start of the request line. Clients may send empty lines before it. */
+/** Returns the start of the request line. Clients may send empty lines before the request line. */
 function startOf(head: Buffer): number {
   let start = 0
   while (head.subarray(start, start + 2).equals(LINE_END)) start += 2

@@ -24,9 +24,10 @@ const PROVIDER_START_TIMEOUT_MS = 60_000
 const PROVIDER_START_PAUSE_MS = 20
 
 /**
- * Returns the imitated AWS of a directory: the running process, or a new one. The process outlives its starter, and
- * no host kills it. It ends after the last host that uses it has ended, even if that one was killed.
- * @throws Error if it does not start, with what to do
+ * Returns the imitated AWS of a directory: the running process, or a new one. The process of the imitated AWS
+ * outlives its starter, and no host kills it. The process ends after the last host that uses it has ended, even if
+ * that host was killed.
+ * @throws Error if the process does not start, with advice
  */
 export async function startImitatedAwsProcess({
   directory,
@@ -94,7 +95,7 @@ async function launched(directory: string, port: number, region: string): Promis
     process.execPath,
     [...FLAGS, `${checkoutRoot}infra/local/provider/main.ts`, ...options],
     {
-      // Ctrl-C in a terminal must not end it, because other hosts may need it
+      // Ctrl-C in a terminal must not end the process, because other hosts may need it
       detached: true,
       stdio: ['ignore', 'pipe', log],
       env: { ...process.env, NODE_COMPILE_CACHE: `${checkoutRoot}.build/compile-cache` },

@@ -396,7 +396,7 @@ function runtimeOf({ model }: Site, variables: Record<string, string>, folder: s
 }
 
 /**
- * Returns the prefix of table names. In the cluster's own engine the prefix is secret. In another engine it
+ * Returns the prefix of table names. In the cluster's own engine the prefix is secret. In another engine the prefix
  * separates clusters, and earlier runs of a cluster without stored state.
  */
 function prefixOf({ cluster, memory }: LocalHostOptions, directory: string): string {

@@ -87,7 +87,7 @@ export async function startKnownClusterKeys(options: KnownKeysOptions): Promise<
   }
 }
 
-/** Passes the answers of one function to `hear` before the callers get them. */
+/** Passes the answers of one function to `hear` before the callers get the answers. */
 export const interceptApiAnswers = (
   lambdas: LocalLambdas,
   functionName: string,

@@ -101,7 +101,7 @@ function givenControlToken(): string {
   )
 }
 
-/** Returns the place of a cluster at its last start. Empty: the cluster was never started. */
+/** Returns the directory and ports of a cluster at its last start. Empty: the cluster was never started. */
 export const readLastHostPlace = (cluster: string): Partial<LastingHostPlace> =>
   JSON.parse(readTextFile(fileOf(cluster)) ?? '{}') as Partial<LastingHostPlace>
 

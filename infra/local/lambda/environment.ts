@@ -101,7 +101,7 @@ export function startLambdaProcess(options: LambdaProcessOptions): LambdaProcess
     }
   })
   const post = batchItemsByTick<LambdaInvocation>(all => worker.postMessage(all))
-  // any value can be thrown
+  // JavaScript allows to throw any value
   worker.on('error', (error: unknown) => fail(error instanceof Error ? error.message : String(error)))
   worker.on('exit', () => {
     fail('the environment ended')

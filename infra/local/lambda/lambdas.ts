@@ -47,8 +47,8 @@ export interface InvocationCounting {
 const ASYNC_TRIES = 3
 const ENVIRONMENT_IDLE_MS = 60_000
 /**
- * Milliseconds to wait for running requests at closing, longer than requests take. A worker that takes longer
- * is ended as Lambda would at its timeout.
+ * Milliseconds to wait for running requests at closing, longer than requests take. The host ends a worker that
+ * takes longer, as Lambda does at its timeout.
  */
 const TIMEOUT_GRACE_MS = 3000
 

@@ -25,7 +25,7 @@ export interface AbsenceDetector {
 /**
  * Starts the detection.
  * @param ask makes the cluster contact the other clusters of its set; its result is ignored
- * @param was true: this is a restart, which begins with a check
+ * @param was true: the cluster was restarted, so the detection begins with a check
  */
 export function startAbsence(ask: () => Promise<unknown>, was: boolean): AbsenceDetector {
   let seen = Date.now()

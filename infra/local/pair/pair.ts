@@ -152,8 +152,8 @@ export async function joinLocalPair(
 }
 
 /**
- * Makes both clusters report the keys of their set: the root token that the primary accepts, and the shares
- * that either host has seen. If the primary accepts neither token, nothing changes.
+ * Makes both clusters report the keys of their set: the root token that the primary accepts, and the shares that
+ * either host has seen. If the primary accepts neither root token, nothing changes.
  */
 async function shareKeys(primary: PairMember, secondary: PairMember): Promise<PairRoles> {
   const [own, other] = [await holds(primary, primary), await holds(primary, secondary)]

@@ -152,7 +152,7 @@ function followKeys(child: ChildProcess, member: PairMember, other: PairMember):
   })
 }
 
-/** Waits for an unexpected end of a process. @returns its signal or exit code */
+/** Waits for an unexpected end of a process. @returns the process's signal or exit code */
 async function untold(child: ChildProcess): Promise<string> {
   const [code, signal] =
     child.exitCode === null && child.signalCode === null

@@ -155,7 +155,8 @@ export const controlCommandFields = (): readonly (readonly [name: string, fields
 export type ProviderControl = { [Name in CommandName]: ControlMethod<(typeof commands)[Name]> }
 
 /**
- * Creates the control of an imitated AWS in this process. Methods reject with the fault of their argument.
+ * Creates the control of an imitated AWS in this process. Methods of the control reject with the fault of their
+ * argument.
  */
 export const createLocalControl = (aws: ImitatedAws): ProviderControl =>
   bind((name, input) => runControlCommand(aws, commands[name], input))

@@ -10,7 +10,7 @@ export interface DrillResults {
 /** The result of a drill as `--json` prints it. Times are in milliseconds. */
 export interface DrillResult {
   verdict: 'passed' | 'failed'
-  /** faults, one sentence each */
+  /** faults of the drill, one sentence each */
   faults: readonly string[]
   /** the parts of the drill that were played */
   parts: readonly {

@@ -13,7 +13,7 @@ interface Option {
   readonly notOfAPair?: true
 }
 
-/** All options of `npm start`. Parsing, help and the command's options are derived from these rows. */
+/** All options of `npm start`. Parsing, help and the command's options are derived from the rows of options. */
 const options = {
   cluster: {
     value: 'NAME',

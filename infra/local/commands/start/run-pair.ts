@@ -8,7 +8,7 @@ import { withCountdown } from '../../pair/waiting.ts'
 import { demonstrateLogins } from './demonstration.ts'
 
 type RunOptions = PairProcessOptions & {
-  /** end after the demonstration */
+  /** the command ends after the demonstration */
   once: boolean
 }
 
