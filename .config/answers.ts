@@ -6,7 +6,7 @@ interface Told {
   operations: string[]
 }
 
-/** Reads the workers' counts. @param directory of the run */
+/** Reads the workers' counts of checked answers. @param directory directory of the run */
 const toldIn = (directory: string): Told[] =>
   readdirSync(directory)
     .filter(name => name.startsWith('answers-'))

@@ -7,13 +7,16 @@ import { SAMPLED } from './sampled.ts'
 const PROJECT = 'integration'
 const root = new URL('../', import.meta.url).pathname
 
-/** Reports whether all files ran that `npm test` runs: a grant that some files do not use may be used by others. */
+/**
+ * Reports whether the run includes all files that `npm test` runs, because a grant that some files do not use
+ * may be used by other files.
+ */
 function isWhole(modules: readonly TestModule[]): boolean {
   const files = readdirSync(`${root}test/${PROJECT}`, { recursive: true, encoding: 'utf8' })
   return files.filter(name => name.endsWith('.test.ts')).length - SAMPLED.length === modules.length
 }
 
-/** Reads the workers' records. @param directory of the run */
+/** Reads the workers' records of used grants. @param directory directory of the run */
 function toldIn(directory: string): { used: Set<string>; calls: number } {
   const lines = readdirSync(directory)
     .filter(name => name.startsWith('grants-'))

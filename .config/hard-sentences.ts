@@ -7,7 +7,7 @@ export interface Sentence {
 
 export type Kind = 'page' | 'comment' | 'title'
 
-/** A habit that makes a sentence hard, with what to write instead. */
+/** A habit that makes a sentence hard, with the better wording. */
 interface Habit {
   name: string
   instead: string
@@ -62,7 +62,7 @@ export const habits: readonly Habit[] = [
   pattern('is none', 'is not a …', /\bis none\b|\bnot un(?!ique|der|til|ion|it)\w+\b/i),
 ]
 
-/** The mark that excuses the sentences of its line. A reason follows. */
+/** The mark that excuses the sentences of its line. A reason follows the mark. */
 export const EXCUSE = 'hard-sentence:'
 
 /** Returns the name of the first habit that a sentence has. */
@@ -138,7 +138,7 @@ export function docstringsOf(code: string): Sentence[] {
 
 const wordsOf = (text: string): number => text.split(/\s+/).filter(Boolean).length
 
-/** Collects lines to paragraphs, and splits these into sentences of at least four words. */
+/** Collects lines to paragraphs, and splits paragraphs into sentences of at least four words. */
 function newParagraphs(kind: Kind) {
   const sentences: Sentence[] = []
   let lines: string[] = []

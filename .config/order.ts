@@ -9,7 +9,7 @@ const LONGEST = [
   ),
   'alone/contract/fuzz',
   'alone/crash/points',
-  // these mostly wait for the imitated AWS or for time to pass
+  // these test files mostly wait for the imitated AWS or for time to pass
   'alone/faults/unfinished-roles',
   'alone/rotate-root/crash',
   'host/alarms',
@@ -18,8 +18,8 @@ const LONGEST = [
 ]
 
 /**
- * Runs the longest files first, so that none runs alone at the end. Files in `alone/` follow, so that each worker
- * discards its modules only once.
+ * Runs the longest test files first, so that no long file runs alone at the end. Files in `alone/` follow, so
+ * that each worker discards its modules only once.
  */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

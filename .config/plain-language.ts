@@ -19,7 +19,7 @@ import {
 const SUBJECT_CHARACTERS = 72
 const RECORD = new URL('plain-language.json', import.meta.url)
 
-/** Hard sentences by what is counted: `pages`, `comments`, `titles`, `docstrings`. */
+/** Numbers of hard sentences in pages, comments, titles and docstrings. */
 type Counts = Record<'pages' | 'comments' | 'titles' | 'docstrings', number>
 
 interface Place extends Sentence {
@@ -56,7 +56,10 @@ function findPlaces(): Record<keyof Counts, Place[]> {
   return places
 }
 
-/** Returns the subjects since a commit that are too long; undefined in a shallow clone, which lacks the commit. */
+/**
+ * Returns the commit subjects since a commit that are too long, or undefined in a shallow clone, which lacks
+ * the commit.
+ */
 function longSubjects(base: string): string[] | undefined {
   if (git('rev-parse', '--is-shallow-repository') === 'true') return undefined
   const lines = git('log', '--no-merges', '--format=%h %s', `${base}..HEAD`).split('\n')

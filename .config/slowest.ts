@@ -2,7 +2,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 const MOST = 10
 
-/** Prints the slowest files after a run. */
+/** Prints the slowest test files after a run. */
 export default class Slowest implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const slowest = modules

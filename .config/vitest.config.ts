@@ -11,7 +11,9 @@ const root = new URL('../', import.meta.url).pathname
 // processes started by tests share a compile cache: a command takes 0.2 s of CPU time instead of 0.5 s
 process.env['NODE_COMPILE_CACHE'] ??= `${root}.build/compile-cache`
 
-/** Projects that only compute run last, with two workers, because every worker loads the whole product. */
+/**
+ * Test projects that only compute run last, with two workers, because every worker loads the whole product.
+ */
 const computing = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
@@ -27,9 +29,9 @@ export default defineConfig({
       `${root}.config/grants.ts`,
       `${root}.config/answers.ts`,
     ],
-    // generous, because a loaded machine slows short tests; hanging tests are still found
+    // the time limit is generous, because a loaded machine slows short tests; hanging tests are still found
     testTimeout: 20_000,
-    // lists of a project are added to this one
+    // lists of a project are added to this list
     setupFiles: ['./test/support/runner/seed.ts'],
     projects: [
       {
@@ -37,7 +39,8 @@ export default defineConfig({
         test: { name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false, ...computing },
       },
       {
-        // The whole service in the test's process. Files of a worker share it, except those in `alone/`.
+        // Tests of the whole service in the test's process. Test files of a worker share the service, except
+        // files in `alone/`.
         extends: true,
         test: {
           name: 'integration',
@@ -67,7 +70,7 @@ export default defineConfig({
         },
       },
       {
-        // The imitated AWS, and the adapters that call it.
+        // Tests of the imitated AWS, and of the adapters that call it.
         extends: true,
         test: {
           name: 'provider',
@@ -95,7 +98,8 @@ export default defineConfig({
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
           pool: 'forks',
-          // lazy compilation, because compiling all WebAssembly rules of the synthesis takes longer than running them
+          // compiles WebAssembly lazily, because compiling all rules of the synthesis takes longer than
+          // running them
           execArgv: ['--single-threaded-gc', '--liftoff-only', '--wasm-lazy-compilation'],
           isolate: false,
           ...computing,

@@ -2,10 +2,13 @@ import { defineConfig } from 'vitest/config'
 
 const root = new URL('../', import.meta.url).pathname
 
-/** One hour per test and hook. They take minutes on an idle machine. */
+/** Time limit of one hour for each test and hook, which take minutes on an idle machine. */
 const PATIENCE = 3_600_000
 
-/** Tests that take minutes: long tests, and tests of `npm test` that use larger sizes here (`sized`). */
+/**
+ * Tests that take minutes: long tests, and tests of `npm test` that use larger sizes in this configuration
+ * (`sized`).
+ */
 export default defineConfig({
   root,
   test: {
@@ -29,7 +32,7 @@ export default defineConfig({
       'test/integration/alone/replication/rivals.test.ts',
     ],
     pool: 'threads',
-    // one after the other, because each uses the whole machine
+    // test files run one after the other, because each file uses the whole machine
     maxWorkers: 1,
     env: { LONG: 'true' },
     globalSetup: ['./test/support/runner/running-engine.ts', './test/support/runner/bundled.ts'],

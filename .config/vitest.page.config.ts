@@ -2,7 +2,10 @@ import { defineConfig } from 'vitest/config'
 
 const root = new URL('../', import.meta.url).pathname
 
-/** The console page in a real browser with two clusters of a set. It needs chromium, and fails without it. */
+/**
+ * Tests of the console page in a real browser with two clusters of a set. These tests need chromium, and fail
+ * without it.
+ */
 export default defineConfig({
   root,
   test: {

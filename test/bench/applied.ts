@@ -32,10 +32,7 @@ import { childrenMs } from './children.ts'
 export interface AppliedRate {
   entries: number
   perSecond: number
-  /**
-   * milliseconds of processor time for a journal entry: of this process, and of its children (the
-   * engine)
-   */
+  /** milliseconds of processor time for a journal entry, of this process and of its children (the engine) */
   cpuMs: number
   engineMs: number
 }
@@ -44,7 +41,10 @@ const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 const DAY = 86_400
 const EPOCH = formatEpoch(1, randomUUID())
 
-/** Makes the journal entries that logins of a fleet leave. @param instances that log in in turn */
+/**
+ * Makes the journal entries that logins of a fleet leave. @param instances number of instances that log in in
+ * turn
+ */
 function loginEntries(count: number, instances: number): JournalEntry[] {
   const at = Date.now()
   const now = Math.floor(at / 1000)

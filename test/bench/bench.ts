@@ -1,5 +1,5 @@
-// `npm run bench`: measures logins by number of clients, as curves. The tests never run it. `MODES` has the
-// other modes.
+// Measures logins by number of clients, as curves: `npm run bench`. The tests never run this program. `MODES`
+// lists its other modes.
 
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -132,7 +132,7 @@ function draw(title: string, at: readonly number[], curves: Curve, of = ''): voi
 
 const tools = { print, results, load, provider, another: providerProcess, draw }
 
-/** The modes. The numbers of each are kept in `bench-<name>.json`. */
+/** The modes of the bench. The numbers of each mode are kept in `bench-<name>.json`. */
 const MODES = {
   against: () =>
     againstBench(resolve(asked.against ?? ''), JSON.parse(asked.options) as Partial<LocalHostOptions>, tools),

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 const TICK_MS = 10
 
 /**
- * Returns the processor time of this process's children in milliseconds. With a host this is the
- * engine's.
+ * Returns the processor time of this process's children in milliseconds. The only child of a host is its
+ * engine.
  */
 export function childrenMs(): number {
   let ticks = 0
@@ -13,7 +13,7 @@ export function childrenMs(): number {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
       if (Number(fields[1]) === process.pid) ticks += Number(fields[11]) + Number(fields[12])
     } catch {
-      // it has ended meanwhile
+      // the process has already ended
     }
   }
   return ticks * TICK_MS

@@ -22,8 +22,8 @@ const ROUNDS = 3
 const CLIENTS = [1, 16, 64]
 
 /**
- * `--against <checkout>`: compares the processor time of a login with that of another checkout (ours ÷
- * theirs), in turns. Both hosts make the same roles and users, each at its own AWS.
+ * `--against <checkout>`: compares the processor time of a login with the processor time of a login in
+ * another checkout (ours ÷ theirs), in turns. Both hosts make the same roles and users, each at its own AWS.
  * @param options of our host
  */
 export async function againstBench(

@@ -19,7 +19,7 @@ const SECONDS = 4
 const WARM_UP = 2
 
 /**
- * Measures logins by number of clients, for both types, without a journal and with one. Prints, keeps
+ * Measures logins by number of clients, for both types, without a journal and with a journal. Prints, stores
  * and draws the numbers.
  */
 export async function curvesBench(tools: Tools): Promise<void> {

@@ -22,7 +22,7 @@ interface Tools {
 const SECONDS = 5
 const WARM_UP = 2
 const CLIENTS = 16
-/** The items of a commit and the concurrent commits that fill the tables. */
+/** The number of items of a commit and of concurrent commits that fill the tables. */
 const COMMIT = { items: 50, atOnce: 8 }
 
 /** `--growth 1000,100000`: measures how long logins take with these numbers of tokens and roles. */
@@ -56,7 +56,7 @@ export async function growthBench(
   draw('latency of logins among so many tokens and roles, ms', sizes, curves)
 }
 
-/** @returns stores so many more tokens, and as many more roles */
+/** @returns a function that stores `count` more tokens, and as many more roles */
 async function seeding(host: LocalHost): Promise<(count: number) => Promise<void>> {
   const { store, commit } = tableStore(whereIs(host))
   const mount = await call(host.base_url, 'GET', '/sys/auth/cloud', undefined, { token: host.root_token })

@@ -1,5 +1,5 @@
-// A process that logs in as fast as it gets answers. It has a number of concurrent clients, which use the
-// bodies in turn.
+// A process that logs in as fast as it gets answers. The process has a number of concurrent clients, which
+// use the login bodies in turn.
 import { Agent, request } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
@@ -9,7 +9,7 @@ export interface LoadOrder {
   bodies: string[]
   concurrency: number
   seconds: number
-  /** logins in a second; absent: as many as are answered */
+  /** logins in a second; absent: as many as the host answers */
   perSecond?: number
 }
 

@@ -12,7 +12,10 @@ const CLUSTERS = 2
 const RUNS_MS = 60
 const LOGS = { invocation: 1350, gateway: 300, login: 5600 }
 const MEMORY_MB = 1024
-/** New environments of both clusters in a minute. Each has KMS unwrap the keyring. */
+/**
+ * Number of new environments of both clusters in a minute. Each new environment calls KMS to unwrap the
+ * keyring.
+ */
 const STARTS = 0.5
 /** Metrics of a deployment's alarms. `test/infra/alarms.test.ts` counts them. */
 export const ALARM_METRICS = 29
@@ -30,7 +33,7 @@ const monthly = (perMinute: number, price: number): number => perMinute * MINUTE
 export const sumOf = (costs: Costs): number => Object.values(costs).reduce((sum, one) => sum + one, 0)
 
 /**
- * Returns the costs of the hashes of both clusters. Their pages count as full, however few items the
+ * Returns the monthly costs of the hashes of both clusters. Their pages count as full, however few items the
  * recorded set has.
  */
 export function hashCosts({ refreshes, pages, bytes, buckets, reads, writes }: HashCalls): Costs {

@@ -4,16 +4,15 @@ export type Curve = Readonly<Record<string, readonly number[]>>
 const [WIDTH, HEIGHT, LEFT, TOP] = [640, 400, 70, 40]
 const COLOURS = ['#1f77b4', '#d62728', '#2ca02c', '#ff7f0e', '#9467bd', '#8c564b', '#e377c2', '#7f7f7f']
 
-/** Returns a round step of the scale. Four or a few more steps reach the highest value. */
+/** Returns a round step of a picture's scale. Four or a few more steps reach the highest value. */
 function stepTo(highest: number): number {
   const power = 10 ** Math.floor(Math.log10(highest / 4))
   return [1, 2, 2.5, 5, 10].map(one => one * power).find(step => step * 4 >= highest) ?? highest / 4
 }
 
 /**
- * Draws curves over numbers of something, as SVG.
- * @param at the numbers, at equal distances
- * @param of the unit of these numbers
+ * Draws curves over a series of numbers, as SVG. / @param at the numbers, at equal distances / @param of the
+ * unit of these numbers
  */
 export function pictureOf(title: string, at: readonly number[], curves: Curve, of = ''): string {
   const step = stepTo(Math.max(...Object.values(curves).flat(), 1e-9))

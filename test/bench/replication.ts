@@ -25,7 +25,7 @@ import { makeWorld, type World } from './world.ts'
 /** Tools that the bench gives its parts. */
 export interface BenchTools {
   print(text: string): void
-  /** numbers for the file of results */
+  /** numbers that are written to the file of results */
   results: Record<string, unknown>
   /** logs in from a separate process */
   load(order: LoadOrder): Promise<LoadResult>
@@ -164,7 +164,7 @@ async function units(host: LocalHost, world: World, { print, results }: BenchToo
 
 interface Synced {
   items: number
-  /** its duration in milliseconds, and the processor time of both engines meanwhile */
+  /** the duration of the sync in milliseconds, and the processor time of both engines during the sync */
   ms: number
   engineMs: number
 }
@@ -209,8 +209,8 @@ interface Sample {
 }
 
 /**
- * Measures the delay until the secondary has applied a position of the primary, at half of the
- * primary's highest rate. It runs longer than a minute, because workers are started anew each minute.
+ * Measures the delay until the secondary has applied a position of the primary, at half of the primary's
+ * highest rate. The measurement runs longer than a minute, because workers are started again each minute.
  */
 async function lag(
   { east, west }: { east: LocalHost; west: LocalHost },
@@ -257,12 +257,12 @@ async function lag(
 }
 
 interface Lag {
-  /** milliseconds: the time of the write, and the delay until the secondary had it */
+  /** milliseconds: the time of the write, and the delay until the secondary had applied it */
   at: number
   lag: number
 }
 
-/** Returns the lag that a part of all did not exceed. */
+/** Returns the lag that a given part of all lags did not exceed. */
 const share = (lags: readonly Lag[], part: number): number =>
   lags.map(one => one.lag).toSorted((a, b) => a - b)[Math.floor(lags.length * part)] ?? 0
 

@@ -1,5 +1,5 @@
-// A process of the bench: a host of some checkout, with a fleet that logs in to it. The parent calls its
-// methods by messages.
+// A process of the bench: a host of some checkout, with a fleet that logs in to the host. The parent calls
+// its methods by messages.
 
 import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
@@ -26,8 +26,8 @@ export interface Served {
 }
 
 /**
- * Processor time so far, in milliseconds. `threads`: of functions; `helpers`: of garbage collection
- * and compilation.
+ * Processor time so far, in milliseconds. `threads` is the time of functions; `helpers` is the time of
+ * garbage collection and compilation.
  */
 export interface CpuParts {
   main: number
@@ -44,7 +44,7 @@ process.on('worker', worker => {
 
 const milliseconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000
 async function cpu(): Promise<CpuParts> {
-  // a worker that has just ended took its time with it
+  // the processor time of a worker that has just ended is lost
   const none = { user: 0, system: 0 }
   const each = await Promise.all([...workers].map(worker => worker.cpuUsage().catch(() => none)))
   const threads = each.reduce((sum, one) => sum + milliseconds(one), 0)

@@ -61,7 +61,10 @@ interface Told {
   error?: string
 }
 
-/** Returns a function that calls methods of a process, once the process is ready. Calls can overlap. */
+/**
+ * Returns a function that calls methods of a process, once the process is ready. Calls of methods can
+ * overlap.
+ */
 function asking(child: ChildProcess): Promise<(method: string, argument?: unknown) => Promise<never>> {
   const waiting = new Map<number, (told: Told) => void>()
   let asked = 0

@@ -50,8 +50,8 @@ function firstAnswer(script: string, environment: Record<string, string>): First
 }
 
 /**
- * `--start`: measures the first login of a new process, for both types, and a process with an empty
- * function. It uses no compile cache.
+ * `--start`: measures the first login of a new process, for both types, and a process with an empty function.
+ * The new processes use no compile cache.
  * @param directory for scripts
  */
 export function startBench(host: LocalHost, world: World, directory: string, tools: Tools): void {

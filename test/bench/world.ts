@@ -5,9 +5,9 @@ import { call } from '../support/service/api.ts'
 
 /** A fleet that logs in, with the bodies of its logins. */
 export interface World {
-  /** bodies of logins, each of another instance with its own nonce */
+  /** bodies of ec2 logins, each of another instance with its own nonce */
   ec2: string[]
-  /** bodies of logins with one signed request, valid for 15 minutes */
+  /** bodies of iam logins with one signed request, valid for 15 minutes */
   iam: string[]
 }
 
@@ -55,7 +55,7 @@ export async function makeWorld(host: Reached, instances: number): Promise<World
   return { ec2, iam: [await iamLogin(host)] }
 }
 
-/** Returns a login as the gateway hands it to the Lambda. */
+/** Returns a login event in the form in which the gateway passes it to the Lambda. */
 export const loginEvent = (body: string) => ({
   version: '2.0',
   rawPath: '/v1/auth/cloud/login',

@@ -15,7 +15,9 @@ import { openShell, type Shell } from '../support/programs/shell.ts'
 const PAGE = 'docs/do/aws-pair.md'
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-aws-pair-`)
 
-/** Returns a program that records its arguments, and answers by the first entry whose words match. */
+/**
+ * Returns the text of a program that records its arguments, and answers by the first entry whose words match.
+ */
 const noting = (name: string, answers: Readonly<Record<string, string>>): string => `
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 const given = process.argv.slice(2)

@@ -66,7 +66,7 @@ beforeAll(async () => {
   }
 })
 
-/** Tells the clients when to stop, and keeps each client's last answer. */
+/** Signals clients to stop, and keeps each client's last answer. */
 interface Cut {
   made: boolean
   last: Map<string, string>
@@ -90,7 +90,7 @@ const unanswered: Reply = { status: 0, headers: {}, text: '', body: undefined }
 
 const LOGINS_TIMEOUT_MS = 100_000
 
-/** Waits for more logins. @throws when the host ends or no login succeeds */
+/** Waits for further logins. @throws when the host ends or no login succeeds */
 async function acknowledged(more: number, cut: Cut): Promise<void> {
   const wanted = count() + more
   const end = Date.now() + LOGINS_TIMEOUT_MS
@@ -124,7 +124,7 @@ const cuts = [
   { name: 'the host only, with a truncated engine note', victims: [killHost, half] },
 ]
 
-// a real fault fails twice
+// one retry, because a real fault fails twice
 describe('a killed cluster: CVE-2022-30689', { retry: 1 }, () => {
   test.each(cuts)('keeps everything that it has acknowledged: $name', async ({ victims }) => {
     const staying = enginePid(cluster)
@@ -188,7 +188,7 @@ async function entriesStandWithTheirTokens(): Promise<void> {
   })
 }
 
-/** Checks that nonces survive, because they must not be in memory only. */
+/** Checks that nonces survive a kill, because the host must not keep them in memory only. */
 async function strangersStayOut(): Promise<void> {
   const known = fleet.filter(({ instanceId }) => given.has(instanceId))
   await each(known, async ({ instanceId, body }) => {

@@ -10,7 +10,7 @@ import { cleanUp, isRunning, type Run, startIn } from '../support/programs/npm-s
 import { call } from '../support/service/api.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 
-// An operator's pair: it is switched, stopped, started again, one cluster is killed, and comes back.
+// Switches an operator's pair, stops it and starts it again, kills one cluster, and brings it back.
 
 const STATE = mkdtempSync(`${tmpdir()}/cloud-auth-`)
 afterAll(() => {
@@ -40,8 +40,8 @@ const known = ({ base_url, link_address, provider_url, root_token, recovery_keys
 const both = () => ({ east: known(file('east')), west: known(file('west')) })
 
 /**
- * Runs the journal worker now, which otherwise runs every minute. On a new primary it notifies the
- * former one.
+ * Runs the journal worker now, which otherwise runs every minute. On a new primary the worker notifies the
+ * former primary.
  */
 const minuteOf = (name: Name) => invokeAt(file(name), 'on-journal', { source: 'aws.events' })
 
@@ -112,7 +112,7 @@ test('npm start --pair resumes a pair after a switch, and after one host was kil
   expect(alone.output()).not.toContain('login:')
   await stopped(run)
 
-  // like a pair of an earlier version, whose link port changed at each start
+  // gives the pair a new link port, because the link port of an earlier version changed at each start
   const place = file<Record<string, unknown>>('east', 'place.json')
   const linkPort = await findSteadyPort()
   writeFileSync(`${STATE}/east/place.json`, JSON.stringify({ ...place, linkPort }))

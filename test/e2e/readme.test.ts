@@ -15,7 +15,7 @@ const checkout = makeTemporaryDirectory()
 let run: Run
 let shell: Shell
 beforeAll(async () => {
-  // in its own folder, because a cluster named `local` may run on the same machine
+  // starts the cluster in a folder of its own, because a cluster named `local` may run on the same machine
   run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
   symlinkSync(`${checkoutRoot}docs`, `${checkout}/docs`)
   await run.until('Serving.')
@@ -32,7 +32,7 @@ afterAll(async () => {
 /** Answers of a machine that is busy with other tests. */
 const BUSY = /did not answer in time|"errors":\["[^"]*try again/
 
-/** Pastes a block, and repeats it when the machine was too busy. @throws when a line fails */
+/** Pastes a block, and repeats the block when the machine was too busy. @throws when a line fails */
 async function paste(block: string): Promise<string> {
   const noting = `FAILED=; trap 'FAILED=yes' ERR\n${block}\n[ -z "$FAILED" ]`
   const result = await shell.attempt(noting)

@@ -8,8 +8,8 @@ import { rekeyingBlocks } from '../support/programs/rekeying.ts'
 import { openShell, type Pasted } from '../support/programs/shell.ts'
 import { call } from '../support/service/api.ts'
 
-// Operators rekey by the page. Each block runs in a new shell, which shares only files with earlier shells.
-// One standalone cluster stands for all clusters of the pages.
+// Operators rekey with the commands of the page. Each block runs in a new shell, which shares only files with
+// earlier shells. One standalone cluster stands for all clusters of the pages.
 
 const checkout = mkdtempSync(`${tmpdir()}/cloud-auth-`)
 const STATE = `${checkout}/.local`
@@ -24,7 +24,7 @@ const file = (): ClusterStateFile =>
   JSON.parse(readFileSync(`${STATE}/east/cluster.json`, 'utf8')) as ClusterStateFile
 const NEW_SHARES = `${STATE}/new-shares.json`
 
-/** Pastes a block into a shell that ends after it. */
+/** Pastes a block into a shell that ends after the block. */
 async function paste(block: string, { before = '', typed = '' } = {}): Promise<Pasted> {
   const shell = openShell({ cwd: checkout })
   try {

@@ -8,7 +8,7 @@ import { eventually, type KilledHost, killedAt, killedHost } from '../support/pr
 import { cleanUp } from '../support/programs/npm-start.ts'
 import { sized } from '../support/runner/size.ts'
 
-// Kills a host during a change of roles and starts it again. The change must end with one outcome.
+// Kills a host during a role change and starts it again. The role change must end with one outcome.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
@@ -71,7 +71,7 @@ const promotions = (): Set<string> =>
 const ended = (executions: readonly StoredExecution[]): string[] =>
   executions.map(({ status, cause }) => (cause === null ? status : `${status}: ${cause}`))
 
-/** Waits until one cluster serves and the other follows it with equal position and root. */
+/** Waits until one cluster serves and the other cluster follows it with equal position and root. */
 async function isWhole(primary: KilledHost, secondary: KilledHost): Promise<void> {
   await eventually(async () => {
     const [p, s] = await Promise.all([statusOf(primary), statusOf(secondary)])
@@ -135,7 +135,7 @@ async function promoted(
   return [secondary, primary]
 }
 
-/** Makes the former primary follow the new one while its host is killed. */
+/** Makes the former primary follow the new primary while the former primary's host is killed. */
 async function followed([primary, secondary]: readonly [KilledHost, KilledHost], steps: readonly string[]) {
   const token = await activation(primary)
   const { executions, met } = await killedAt(secondary, 'update-primary', steps, () =>
@@ -154,12 +154,12 @@ test('a promotion and update-primary end with one outcome although their hosts a
     if (sized(true, false)) return
     await followed(roles, following.slice(index, index + 1))
   }
-  // then all steps of one operation
+  // the host is killed in all steps of one operation
   roles = await promoted(roles, stepsOf('promotion'))
   await followed(roles, following)
 })
 
-/** Only `npm run test:long` runs these. */
+/** Registers tests that only `npm run test:long` runs. */
 const long = sized<(title: string, play: () => Promise<void>) => void>(() => undefined, test)
 
 long('a demotion ends with one outcome although its host is killed', async () => {
@@ -225,7 +225,7 @@ long(
         (await successor.request('POST', `${R}/secondary/promote`, force)).status === 200 ? true : undefined,
       )
       const returned = back()
-      // from the first moment at which its port is open
+      // sends the request at the first moment at which the host's port is open
       const first = await eventually(
         () => old.request('POST', '/sys/policies/acl/doomed', POLICY, root).catch(() => undefined),
         20,

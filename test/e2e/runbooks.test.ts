@@ -55,7 +55,7 @@ test("a cluster that shares another's imitated AWS has its own region and key", 
 const isFresh = ({ age_ms, peers: [peer] }: { age_ms: number; peers: { heard_age_ms: number }[] }): boolean =>
   age_ms < 5000 && peer !== undefined && peer.heard_age_ms < 30_000
 
-// each test continues from the state of the one before
+// each test continues from the state of the previous test
 describe('the runbooks in sequence', () => {
   test('"Who may do it" prepares a token that both clusters accept', async () => {
     const [prepare = '', ask = ''] = blocksOf('README', 'Who may do it')
@@ -214,7 +214,7 @@ describe('the runbooks in sequence', () => {
       status: 130,
       stderr: expect.stringMatching(/\nInterrupted\. .*east.*continues from the state of the set\.\n$/),
     })
-    // nothing is left to do
+    // a repeated switch finds nothing to do
     const again = await (await switching(west, east, '', '--yes', '--json')).ended
     expect(again.status, again.stderr).toBe(0)
     expect(JSON.parse(again.stdout)).toMatchObject({
@@ -259,7 +259,7 @@ describe('the runbooks in sequence', () => {
     await swapped()
     await shell.paste('PREPARED=$OPERATION OPERATION=')
     const [first = '', second = '', last = '', invoked = ''] = blocksOf('lost-shares')
-    // with a token, then as an IAM principal that may invoke the function
+    // begins the switch with a token, then as an IAM principal that may invoke the function
     for (const begin of [first, invoked]) {
       await shell.paste('NONCE=; OPERATION=')
       for (const block of [begin, second]) await shell.paste(block)
@@ -331,7 +331,7 @@ async function switching(from: LocalHost, to: LocalHost, answers: string, ...opt
 }
 const healthOf = async (host: LocalHost): Promise<number> =>
   (await call(host.base_url, 'GET', '/sys/health')).status
-/** Reports whether a promotion has started there or is complete. */
+/** Reports whether a promotion has started on a host or is complete. */
 const isTakingOver = async (host: LocalHost): Promise<boolean> => {
   const { operation, mode } = (await call(host.base_url, 'GET', `${R}/status`)).body.data
   return operation?.name === 'promotion' || mode === 'primary'

@@ -28,8 +28,8 @@ const changing = ({ pid, lambda_url, states_url, control_token }: ClusterStateFi
 })
 
 /**
- * Returns paths in a directory, itself included, that other users may read, write or enter, with
- * their modes.
+ * Returns paths in a directory, including the directory itself, that other users may read, write or enter,
+ * with their modes.
  */
 const openToOthers = (directory: string): string[] =>
   [directory, ...readdirSync(directory, { recursive: true }).map(name => `${directory}/${name}`)]
@@ -38,8 +38,8 @@ const openToOthers = (directory: string): string[] =>
     .map(([path, mode]) => `${(mode & 0o777).toString(8)} ${path}`)
 
 /**
- * Checks a directory repeatedly. @returns a function that ends this and returns all open paths that
- * were seen
+ * Checks a directory repeatedly for open paths. @returns a function that ends the checks and returns all open
+ * paths that they found
  */
 function watchForOpen(directory: string): () => string[] {
   const seen = new Set<string>()
@@ -54,8 +54,8 @@ function watchForOpen(directory: string): () => string[] {
   }
 }
 
-// `npm start` as a new user types it: it ends its set-up with a login of each type, keeps serving, can be
-// stopped, and finds its data again. `--once` ends by itself.
+// Runs `npm start` as a new user types it: the host ends its set-up with a login of each type, keeps serving,
+// can be stopped, and finds its data again. With `--once` the host ends by itself.
 
 const cluster = freshCluster('e2e')
 afterAll(cleanUp)

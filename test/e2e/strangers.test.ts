@@ -21,8 +21,8 @@ import {
 import { invokeAt } from '../support/service/invoke.ts'
 
 // Another user of the machine, who can reach all loopback ports and see all command lines, attacks a host.
-// As root the test sends the requests as another user. Otherwise this user sends them, and file access is
-// not tested.
+// When the test runs as root, it sends the requests as another user. Otherwise it sends them as its own user,
+// and does not test file access.
 
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
@@ -41,7 +41,7 @@ interface Seen {
   answers: Record<string, { status: number | string; text: string }>
 }
 
-/** Returns what the other user's process could read. */
+/** Returns the data that the other user's process could read. */
 async function strange(files: readonly string[], asks: Readonly<Record<string, Ask>>): Promise<Seen> {
   const [program = '', ...options] = asStranger
   const child = spawn(program, [...options, `${checkoutRoot}test/support/programs/stranger.mjs`], {
@@ -194,7 +194,7 @@ describe('another user', () => {
       )
     const { prefix, names } = tables()
     const [secret = ''] = names
-    // the name without its secret prefix, as every checkout has it
+    // the name of a table without its secret prefix, as every checkout has it
     const TableName = secret.slice(prefix.length)
     expect(TableName).toMatch(/^cloud-auth-local-data-/)
     const own = {

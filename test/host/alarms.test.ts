@@ -10,9 +10,9 @@ import { type CloudWatch, cloudWatch } from '../support/service/cloud-watch.ts'
 import { eventually } from '../support/service/cluster.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 
-// Alarms on metrics that AWS counts itself: throttled or failed invocations, 5xx answers, failed
-// executions, undelivered events. The host counts its own traffic as AWS would. Its front is a load
-// balancer, which has all these metrics.
+// Alarms on metrics that AWS counts itself: throttled or failed invocations, 5xx answers, failed executions,
+// undelivered events. The host counts its own traffic as AWS would. The host's front end is a load balancer,
+// which has all these metrics.
 
 const PERIOD = 5 * 60_000
 
@@ -46,7 +46,7 @@ const isOn = (name: AlarmName): boolean => watching.isOn(name, now)
 /** Waits until an alarm is on, because the host counts a moment after it answers. */
 const goesOn = (name: AlarmName) => eventually(async () => isOn(name))
 
-/** Runs `work` while a function may run no request. */
+/** Runs work while a function may run no request. */
 async function refused(folder: string, work: () => Promise<unknown>): Promise<void> {
   atOnce[folder] = 0
   await work().finally(() => delete atOnce[folder])
@@ -54,7 +54,7 @@ async function refused(folder: string, work: () => Promise<unknown>): Promise<vo
 
 const invoked = (folder: string, event: unknown, how?: 'Event') => invokeAt(host, folder, event, how)
 
-/** Sends more requests than the alarm's threshold in two periods. Returns the statuses. */
+/** Sends more requests than the alarm's threshold in two periods. Returns the statuses of the answers. */
 async function often(ask: () => Promise<number>): Promise<Set<number>> {
   const statuses = new Set<number>()
   for (let period = 0; period < 2; period++) {

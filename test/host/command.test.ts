@@ -9,7 +9,7 @@ import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { startCommand } from '../support/programs/command.ts'
 import { aws, cluster, done, fresh } from '../support/service/cluster.ts'
 
-// Runs the built file in processes and in a real shell, against a real cluster. The imitated AWS checks
+// Runs the bundled command in processes and in a real shell, against a real cluster. The imitated AWS checks
 // every signature.
 
 const folder = makeTemporaryDirectory()

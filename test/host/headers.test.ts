@@ -74,7 +74,7 @@ describe('headers with the token', () => {
   })
 
   test('a request with two Host headers is 400', async () => {
-    // `raw` sends another Host header
+    // the helper `raw` can send another Host header
     expect((await raw(['GET /v1/sys/health HTTP/1.1', 'Host: a.example'])).status).toBe(400)
   })
 

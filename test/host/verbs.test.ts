@@ -25,7 +25,7 @@ describe('POST and PUT are the same operation', () => {
     ({ endpoint: { method, path } }) => method === 'POST' && !once.includes(path) && !changesRole(path),
   )
 
-  // a fresh mount, because background work of the other request may still run
+  // makes a fresh mount, because background work of an earlier request may still run
   const own = async (answers: string, shared: string) =>
     answers === 'accepted' ? (await freshMount()).path : shared
 

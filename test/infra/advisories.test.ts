@@ -21,7 +21,7 @@ const others = rowsOf(untried)
 const numbered = rows.filter(row => row.numbers.length > 0)
 const unnumbered = rows.filter(row => row.numbers.length === 0)
 
-/** The numbers in the tests; this folder only checks pages. */
+/** The CVE numbers in the tests. This test file itself does not count, because it only checks pages. */
 const tested = new Set(
   readdirSync(`${root}test`, { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.test.ts') && !name.startsWith('infra/advisories'))

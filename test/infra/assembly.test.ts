@@ -6,7 +6,7 @@ import { readAssembly } from '../../infra/local/template/assembly.ts'
 const place = { account: '111122223333', region: 'eu-west-1' }
 const directories: string[] = []
 
-/** Reads an assembly of one stack with these resources. */
+/** Reads a cloud assembly of one stack with the given resources. */
 function read(resources: Record<string, { Type: string; Properties?: object }>) {
   const directory = mkdtempSync(`${tmpdir()}/assembly-`)
   directories.push(directory)
@@ -93,7 +93,7 @@ const operation = (name: string, path: string) => ({
   responses: { default: { description: 'any' } },
   'x-amazon-apigateway-integration': { $ref: `${SHARED}${name}` },
 })
-/** Returns an API with these paths, each with the name of its integration. */
+/** Returns an API with the given paths, each with the name of its integration. */
 const api = (
   paths: Record<string, string>,
   more: { body?: object; properties?: object; login?: object } = {},

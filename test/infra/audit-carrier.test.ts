@@ -64,7 +64,7 @@ describe('audit entries of all functions are carried', () => {
   })
 })
 
-/** The most subscription filters that CloudWatch Logs allows per group. */
+/** Maximum number of subscription filters that CloudWatch Logs allows per log group. */
 const MOST_FILTERS = 2
 
 describe('audit entries of workers are carried too', () => {

@@ -50,7 +50,10 @@ const clients = {
   '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
 }
 
-/** Reports whether a file belongs to the KMS client, because KMS is called without it. */
+/**
+ * Reports whether a file belongs to the KMS client, which no bundle needs because functions call KMS without
+ * the client.
+ */
 const inClient = (path: string): boolean => path.includes('@aws-sdk/client-kms/')
 
 /** Functions that answer or call other clusters. */
@@ -114,7 +117,7 @@ describe('contents of the bundles', () => {
     expect(linked.filter(name => !LINKED.includes(name))).toEqual([])
     expect(linked).toContain('link')
     expect(eagerly('link').bytes).toBeLessThan(400_000)
-    // these functions load rarely needed code on demand
+    // the functions `replication` and `link` load rarely needed code on demand
     expect(eagerly('replication').bytes).toBeLessThan(400_000)
   })
 

@@ -50,7 +50,7 @@ const only = (front: Front, type: string): Resource['Properties'] => {
 const apis = (front: Front) =>
   new Map(all(front, 'AWS::ApiGatewayV2::Api').map(({ Properties: { Body } }) => [Body.info.title, Body]))
 
-/** Settings that depend on the front. */
+/** Settings whose resources depend on the front end. */
 const more = { dashboard: true, loginProvisionedConcurrency: 3 }
 
 const LINK = '/cloudauth.link.v1.LinkService/{proxy+}'
@@ -109,7 +109,7 @@ describe.each(fronts)('the front %s', front => {
     const from = resourcesOf({ ...settings[front], ...more })
     const [[, dashboard] = []] = ofType(from, 'AWS::CloudWatch::Dashboard')
     const parts = dashboard?.Properties.DashboardBody['Fn::Join'][1] as unknown[]
-    // the values of intrinsic functions do not matter here
+    // the values of intrinsic functions do not matter for this test
     const body = JSON.parse(parts.map(part => (typeof part === 'string' ? part : 'x')).join(''))
     const [states, ...widgets] = body.widgets
     const shown = states.properties.alarms.map((arn: string) => arn.split(':alarm:')[1])

@@ -12,7 +12,7 @@ import { TEST_PLACE } from '../support/iam/place.ts'
 import { policiesIn } from '../support/iam/policies.ts'
 import { keyOfKind } from '../support/tables/items.ts'
 
-// A function's ports and its role's policies must allow the same writes, for every kind of item.
+// Tests for every kind of item that a function's ports and its role's policies allow the same writes.
 
 const { functions, tables } = policiesIn(await synthesiseTemplates({ legacySignatures: false }), TEST_PLACE)
 const rules = new Map(Object.entries(functions).map(([name, statements]) => [name, statements.map(ruled)]))

@@ -4,8 +4,7 @@ import { headRuleList } from '../../shared/journal/head.ts'
 import { type HeadTransitionName, headTransitions } from '../../shared/journal/transitions.ts'
 
 // docs/spec/journal-head.md must match the code: fields, rules, and the diagram of the modes, which is
-// generated from the transitions.
-// Run it with `-u` to write the page.
+// generated from the transitions. Run this test with `-u` to write the page.
 
 const root = new URL('../../', import.meta.url).pathname
 const page = `${root}docs/spec/journal-head.md`
@@ -20,7 +19,7 @@ const rows = Object.entries(headTransitions) as unknown as [HeadTransitionName, 
 
 const body = source.slice(source.indexOf('export interface JournalHead {'), source.indexOf('\n}\n'))
 
-/** Returns the fields with the comments of their type. */
+/** Returns the fields of the journal head with the comments of their type. */
 function fields(): [name: string, text: string][] {
   return [...body.matchAll(/\/\*\*([\s\S]*?)\*\/\n {2}(\w+)\??:/g)].map(([, text = '', name = '']) => [
     name,
@@ -37,8 +36,8 @@ const table = (head: readonly string[], lines: readonly (readonly string[])[]): 
 const code = (name: string): string => `\`${name}\``
 
 /**
- * Draws the diagram of the modes: an arrow for each pair of modes, and a note with the transitions
- * that keep a mode.
+ * Draws the diagram of the modes: an arrow for each pair of modes, and a note with the transitions that keep
+ * a mode.
  */
 function picture(): string {
   const pairs = rows.flatMap(([name, { modes }]) =>

@@ -11,9 +11,9 @@ interface Floor {
 }
 
 /**
- * The folders from top to bottom; each folder is one floor. Imports, also of types, go down only.
- * `values`: the only floors from which values may be imported; without it all floors below.
- * `typesOf`: floors below from which only types may be imported.
+ * The source folders from top to bottom; each folder is one floor. Imports, also of types, go down only.
+ * `values`: the only floors from which values may be imported; without it all floors below. `typesOf`: floors
+ * below from which only types may be imported.
  */
 const floors: readonly Floor[] = [
   { folder: 'infra' },

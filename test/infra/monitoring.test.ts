@@ -29,7 +29,7 @@ describe('docs/look-up/monitoring.md', () => {
     const rows = rowsOf(monitoring, '| field | normal | check when |')
     const words = rows.flatMap(([field = '']) => [...field.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     const fields = [...new Set(fieldsIn(drStatus))]
-    // fields that several objects have; the page on the status describes each
+    // fields that several objects have; the page on the status describes each of these fields
     const elsewhere = ['cluster_address', 'text', 'since', 'id', 'operation', 'time', 'error']
     expect(fields.filter(name => !words.includes(name) && !elsewhere.includes(name))).toEqual([])
     expect(words.filter(name => !fields.includes(name))).toEqual([])
@@ -86,7 +86,10 @@ describe('docs/do/troubleshooting.md', () => {
   )
 })
 
-/** Facts of a cluster about which nothing is known. The names of the checks do not depend on them. */
+/**
+ * Facts of a cluster about which nothing is known. The names of the promotion checks do not depend on these
+ * facts.
+ */
 const nothing: Parameters<typeof runPromotionChecks>[0] = {
   head: undefined,
   primary: { state: 'none' },
@@ -108,7 +111,7 @@ describe('a deployment with a dashboard and tracing', () => {
     const [[, dashboard] = [], ...others] = ofType(resources, 'AWS::CloudWatch::Dashboard')
     expect(others).toEqual([])
     const parts = dashboard?.Properties.DashboardBody['Fn::Join'][1] as unknown[]
-    // the values of intrinsic functions do not matter here
+    // the values of intrinsic functions do not matter for this test
     const body = JSON.parse(parts.map(part => (typeof part === 'string' ? part : 'x')).join(''))
     const [states, ...widgets] = body.widgets
     expect(states.properties.alarms.map((arn: string) => arn.split(':alarm:')[1])).toEqual(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 const root = new URL('../../', import.meta.url).pathname
 
-/** Files whose exported names are chosen elsewhere. */
+/** Files whose exported names follow from an interface outside these files. */
 const named = [
   // names that Lambda calls
   /^functions\//,

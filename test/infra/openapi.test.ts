@@ -67,7 +67,7 @@ describe('docs/openapi.json', () => {
   })
 })
 
-/** Returns all values of a key anywhere in the document. */
+/** Returns all values of a key anywhere in the OpenAPI document. */
 function all(key: string, inside: unknown): unknown[] {
   if (typeof inside !== 'object' || inside === null) return []
   return Object.entries(inside).flatMap(([name, value]) => [

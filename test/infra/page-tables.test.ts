@@ -4,7 +4,7 @@ import { checkoutRoot } from '../../infra/checkout.ts'
 import { bindingNames } from '../../shared/auth-method/roles/bindings.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 
-// Pages that repeat values from the code. The tests fail when a value changes.
+// Tests pages that repeat values from the code. A test fails when a value changes in the code only.
 
 const { JOURNAL_RETENTION_DAYS: kept, JOURNAL_PROMISE_DAYS: promised, TERM_KEPT_DAYS: term } = bounds
 const read = (page: string): string => readFileSync(`${checkoutRoot}docs/${page}`, 'utf8')

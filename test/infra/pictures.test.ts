@@ -6,11 +6,11 @@ import type { ClusterMode } from '../../shared/model/cluster.ts'
 import type { PullerState } from '../../shared/model/secondary.ts'
 import { promotionSteps } from '../../shared/replication/promotion/step.ts'
 
-// Names in the diagrams of the pages must exist in the code, in the same order.
+// Tests that the names in the diagrams of the pages exist in the code, in the same order.
 
 const read = (path: string): string => readFileSync(checkoutRoot + path, 'utf8')
 
-/** Returns the diagrams of a page that begin with this kind, without their first line. */
+/** Returns the diagrams of a page that begin with a given kind, without their first line. */
 function picturesOf(page: string, kind: string): string[] {
   const found = [...read(page).matchAll(/^```mermaid\n([\s\S]*?)^```/gm)].flatMap(([, text = '']) =>
     text.startsWith(`${kind}\n`) ? [text.slice(kind.length + 1)] : [],

@@ -62,7 +62,7 @@ const OTHERS = [
   ['a rest element of a list', 'export const [first, ...rest] = [run, run]'],
 ] as const
 
-/** Findings for each piece of code. The compiler opens one project with all of them. */
+/** The reported ports of each piece of code. The compiler opens one project with all pieces. */
 let found: ReadonlyMap<string, string[]>
 
 beforeAll(() => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 const root = new URL('../../', import.meta.url).pathname
 
 /**
- * The tables of errors of replication, journal, link and ceremonies. Their tests check the text of
+ * The tables of errors of replication, journal, link and ceremonies. Tests of these tables check the text of
  * every row.
  */
 const tables = [

@@ -7,7 +7,7 @@ import { root, sourcesIn, withProject } from '../support/types/project.ts'
 const PRODUCT = ['shared/', 'functions/', 'infra/']
 
 /**
- * Reports whether code distinguishes results by a member that one of them lacks, or by the text
+ * Reports whether code distinguishes results by a member that some of the results lack, or by the text
  * `again`.
  */
 const tellsApart = (node: Node): boolean =>
@@ -15,7 +15,7 @@ const tellsApart = (node: Node): boolean =>
     ? node.operatorToken.kind === SyntaxKind.InKeyword && isStringLiteral(node.left)
     : isStringLiteral(node) && node.text === 'again'
 
-/** Returns the files with such code. */
+/** Returns the files whose code distinguishes results in this way. */
 const findFiles = (files?: Readonly<Record<string, string>>): string[] =>
   withProject(
     project =>

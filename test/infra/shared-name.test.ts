@@ -17,7 +17,7 @@ const balanced = {
   },
   sharedAddress: { ...shared, preferred: false },
 }
-/** Fronts that Route 53's checkers cannot reach: inside a VPC, or with client certificates. */
+/** Front ends that Route 53's health checkers cannot reach: inside a VPC, or with client certificates. */
 const inside = { ...balanced, front: { ...balanced.front, internal: true, networks: ['10.0.0.0/8'] } }
 const truststore = { uri: 's3://trusted/clients.pem' }
 const certified = { ...settings, domain: { ...domain, truststore } }
@@ -61,8 +61,8 @@ describe('the setting `sharedAddress`', () => {
       // a cluster without data counts as not serving
       InsufficientDataHealthStatus: 'Unhealthy',
     })
-    // Route 53 accepts only an alarm with one metric of whole minutes and a simple statistic, without M of
-    // N; this one notifies nobody
+    // Route 53 accepts only an alarm with one metric of whole minutes and a simple statistic, without M of N;
+    // the alarm of the shared name notifies nobody
     expect(alarm?.Properties).toEqual({
       AlarmName: 'cloud-auth-test-NotServing',
       AlarmDescription: expect.any(String),

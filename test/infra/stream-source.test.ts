@@ -32,8 +32,8 @@ test('a stream source passes inserts of its partitions, and bisects a failing ba
     eventName: ['INSERT'],
     dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } },
   })
-  // a queue of stream positions that expire after a day would be useless, and would keep an alarm on for
-  // two weeks
+  // the event source has no dead-letter queue, because stream positions expire after a day, and the queue
+  // would keep an alarm on for two weeks
   template.resourceCountIs('AWS::SQS::Queue', 0)
   template.resourceCountIs('AWS::CloudWatch::Alarm', 0)
 })

@@ -26,7 +26,7 @@ test('the sweeper deletes expired items, a hundred per page, with a pause after 
   const region = 'us-east-1'
   const { url, client, close } = await startEngine({ directory, region, credentials, tables: [table] })
   const now = Math.floor(Date.now() / 1000)
-  // one third has expired, one third expires later, one third never
+  // one third of the items has expired, one third expires later, one third never
   const items = Array.from({ length: 250 }, (_, index) => ({
     pk: { S: `p${index}` },
     sk: { S: 's' },

@@ -16,10 +16,10 @@ export interface Resource {
   DependsOn?: string[]
 }
 
-/** For templates that are only read: without validation, construct tree and stack traces. */
+/** App settings for templates that a test only reads: without validation, construct tree and stack traces. */
 const templatesAlone: AppProps = { ...unvalidatedAppProps, treeMetadata: false, stackTraces: false }
 
-/** Synthesises into a temporary folder, which is deleted once the templates are read. */
+/** Synthesises templates into a temporary folder, which is deleted once the test has read the templates. */
 function synthesised<T>(
   settings: Record<string, unknown>,
   read: (stacks: string[], out: string) => T,
@@ -38,7 +38,7 @@ function synthesised<T>(
   }
 }
 
-/** Synthesises as `cdk deploy` does. @throws when a template violates a rule of the CDK */
+/** Synthesises templates as `cdk deploy` does. @throws when a template violates a rule of the CDK */
 export const validated = (settings: Record<string, unknown>): string[] =>
   synthesised(settings, stacks => stacks, {})
 
@@ -47,7 +47,7 @@ export interface Template {
   Outputs?: Record<string, { Export?: { Name: string } }>
 }
 
-/** Texts of templates by stack, by settings, because a synthesis takes a second. */
+/** Cache of templates as texts, by settings and stack, because a synthesis takes a second. */
 const texts = new Map<string, Map<string, string>>()
 
 /** Returns the templates of a cluster by stack name. Each call returns a fresh copy. */
@@ -70,7 +70,7 @@ interface Shipped {
   files: Record<string, string>
 }
 
-/** Returns every function, by folder. */
+/** Returns every function of a deployment, by folder. */
 export const shippedWith = (settings: Record<string, unknown>): Map<string, Shipped> =>
   synthesised(settings, (_, out) => {
     const { functions } = readAssembly(out, { account: '111122223333', region: 'us-east-1' })

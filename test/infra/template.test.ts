@@ -13,7 +13,7 @@ import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synth
 
 let resources: Map<string, Resource>
 let kept: Map<string, Resource>
-/** resources with settings that most deployments lack */
+/** resources of a deployment with settings that most deployments lack */
 let further: Map<string, Resource>
 const holder = 'AB'.repeat(20)
 const drill = { schedule: 'cron(0 5 ? * TUE *)', peer: 'https://west.example.com', policy: 'drill' }
@@ -369,7 +369,7 @@ interface Definition {
   components: Record<string, Record<string, { uri: unknown; payloadFormatVersion: string }>>
 }
 
-/** The actions of each use, written down a second time so that an additional grant fails the test. */
+/** The IAM actions of each use, written down a second time so that an additional grant fails the test. */
 const actions: Record<EndpointUse, readonly string[]> = {
   read: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'kms:Decrypt'],
   spend: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
@@ -406,7 +406,7 @@ const actions: Record<EndpointUse, readonly string[]> = {
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],
 }
 const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']
-/** The carrier stores entries that it could not deliver. */
+/** IAM actions by which the audit carrier stores entries that it could not deliver. */
 const KEPT: Record<string, string[]> = {
   'on-audit-entries': ['sqs:SendMessage'],
   // a function with a stream source reads the stream
@@ -537,7 +537,8 @@ describe('grants', () => {
     'let %s write record, keyring and recovery key only if it creates keys, changes the role, or begins or applies a journal',
     name => {
       for (const action of WRITES) {
-        // beginning a journal stores all these items again, and applying one stores and deletes them
+        // beginning a journal stores all items of these kinds again, and applying a journal stores and
+        // deletes them
         const founds = [...FOUNDERS, ...APPLIERS].includes(name) && action === 'dynamodb:PutItem'
         const applies = APPLIERS.includes(name) && action === 'dynamodb:DeleteItem'
         // the link at a handover, and a restored copy that steps down, write the cluster record
@@ -675,7 +676,7 @@ describe('routes', () => {
         expect(functionName).toBe('fallback')
         continue
       }
-      // only other clusters call it
+      // only other clusters call the link function
       if (functionName === 'link') {
         expect(key).toBe('ANY /cloudauth.link.v1.LinkService/{proxy+}')
         continue

@@ -73,11 +73,11 @@ describe('the Web Function of logins', () => {
     expect(entry).toBe('index.mjs')
     expect(variables).toEqual(lambda.Environment.Variables)
     expect(grantsOf(revision().ExecutionRoleArn)).toEqual(grantsOf(lambda.Role))
-    // copies the asset of the Lambda
+    // the Web Function's code is a copy of the Lambda's asset
     expect(only('Custom::S3ObjectCopy').Properties.SourceObjectKey).toBe(lambda.Code.S3Key)
   })
 
-  /** Returns the grants of a role, except those for its logs. */
+  /** Returns the grants of a role, except the grants for its logs. */
   function grantsOf(arn: { 'Fn::GetAtt': [string, string] }): unknown[] {
     return ofType(resources, 'AWS::IAM::Policy')
       .filter(([, one]) =>
@@ -194,7 +194,7 @@ describe('the distribution', () => {
     for (const { ErrorCachingMinTTL } of CustomErrorResponses) expect(ErrorCachingMinTTL).toBe(0)
   })
 
-  /** Reports whether a path matches a pattern of the Web Function, in order. */
+  /** Reports whether a path matches a pattern of the Web Function, when patterns are tried in order. */
   const toWeb = (path: string): boolean =>
     distribution()
       .CacheBehaviors.map((one: { PathPattern: string; TargetOriginId: string }) => [

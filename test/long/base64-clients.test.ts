@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** Sends a write with a client, and repeats it when there were too many attempts. */
+/** Sends a write with a client, and repeats the write when the service reports too many attempts. */
 async function send(client: keyof typeof senders, { path, body, token = '' }: Sent): Promise<Answer> {
   const [command = '', ...parameters] = there.get(client) ?? []
   const child = spawn(command, parameters, {
@@ -94,7 +94,7 @@ const cancel = () =>
     method: 'DELETE',
     headers: { 'x-vault-token': host.root_token },
   })
-/** Starts a root generation, and repeats this when there were too many. */
+/** Starts a root generation, and repeats the request when the service reports too many attempts. */
 async function begin(): Promise<{ nonce: string; otp: string }> {
   await cancel()
   const answer = await fetch(`${host.base_url}/sys/generate-root/attempt`, { method: 'PUT', body: '{}' })

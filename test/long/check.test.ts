@@ -16,7 +16,7 @@ import { grownJournal } from '../support/set/grown-journal.ts'
 import { member } from '../support/set/pair.ts'
 import { clusterSet } from '../support/set/set.ts'
 
-// The check of a large tree: its findings, its time and its memory.
+// Tests the check of a large tree: its findings, its time and its memory.
 
 /** Numbers of items that are generated on reading, and of items that are stored in the engine. */
 const SIZES = (process.env['SIZES'] ?? '10000,100000,1000000').split(',').map(Number)
@@ -28,12 +28,12 @@ const STORED = Number(process.env['STORED'] ?? 10_000)
 const ITEMS = Number(process.env['ITEMS'] ?? 120_000)
 const TOGETHER = 20
 /**
- * The pause after each page. In-memory tables answer at once, but a check of 10⁵ items should take
+ * The pause after each page, because in-memory tables answer at once, but a check of 10⁵ items should take
  * ten seconds.
  */
 const REST_MS = 100
 const MEGABYTE = 2 ** 20
-/** A million items are generated twice, which takes long on a busy machine. */
+/** Time limit of a test. A million items are generated twice, which takes long on a busy machine. */
 const HOUR = 3_600_000
 
 setFlagsFromString('--expose-gc')
@@ -72,7 +72,7 @@ async function inEngine(count: number): Promise<Grown> {
   const at = await member()
   const now = Math.floor(at.turn.ms / 1000)
   await grown(at, count)
-  /** Repeats on a conflict, because the engine may be busy. */
+  /** Repeats a write after a conflict, because the engine may be busy. */
   const written = async (...elements: readonly TransactionElement[]): Promise<void> => {
     for (;;) {
       const result = await at.journal.transact(elements)
@@ -215,7 +215,7 @@ test(
     const writer = async (number: number) => {
       for (let index = number; writing; index += 4) {
         const cluster = await record()
-        // spread out, so that every page has writes
+        // the writes are spread out, so that every page has writes
         const at = place((index * 7919) % ITEMS)
         const [item] = await ports.store.read([at])
         const change =

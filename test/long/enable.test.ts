@@ -21,9 +21,9 @@ import { portsWith } from '../builders/ports.ts'
 import { differences, replayed, standing, wrongSums } from '../support/service/journal.ts'
 import { asAlone, member } from '../support/set/pair.ts'
 
-// Begins a journal over many items in real time while clients write, and ends it again.
+// Begins a journal over many items in real time while clients write, and ends the journal again.
 
-/** Items that the journal takes in. `ITEMS=10000 npm run test:long -- enable` takes fewer. */
+/** Number of items that the journal takes in. `ITEMS=10000 npm run test:long -- enable` takes fewer items. */
 const ITEMS = Number(process.env['ITEMS'] ?? 100_000)
 /** Client writes a second. */
 const RATE = 200
@@ -74,7 +74,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   expect(await journal.transact([head])).toBe('done')
   await become(before => ({ ...before, mode: 'primary', treeComplete: false, ...begun }))
 
-  // clients that write all the time, and one that has read the record before the journal began
+  // clients that write all the time, and one client that has read the cluster record before the journal began
   const counts = { written: 0, refused: 0, late: 0 }
   let ended = false
   const write = async (as: ClusterRead) => {
@@ -144,7 +144,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   expect(plain.filter(({ pos, leaf, bucket }) => (pos ?? leaf ?? bucket) !== undefined)).toEqual([])
 }, 1_800_000)
 
-/** Stores items as before a journal. */
+/** Stores items as a cluster without a journal does. */
 async function seed(
   { tables }: Awaited<ReturnType<typeof member>>,
   placeOf: (index: number) => ReturnType<typeof key>,

@@ -70,7 +70,7 @@ test(
           promote: () => follow('failback', 0, 1),
           rejoin: async () => {
             took = await timed(() => shell.paste(block))
-            // as an operator who repeats the block under another ID
+            // acts as an operator who repeats the block under another ID
             again = await timed(() => shell.paste(block.replace(/^ID=west\b/, 'ID=west-2')))
           },
         },

@@ -11,8 +11,8 @@ import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts
 import { localFronts } from '../../infra/local/template/synth.ts'
 import { linkPath } from '../../shared/link/routes.ts'
 
-// Runs a pair behind each front, with the front's event format and its path of the link.
-// `FRONT=loadBalancer npm run test:host` runs the client tests behind each front.
+// Runs a pair behind each front end, with the front end's event format and its path of the link.
+// `FRONT=loadBalancer npm run test:host` runs the client tests behind each front end.
 
 describe.each(localFronts)('a pair behind %s', front => {
   test('joins, replicates, and serves listings and tokens after a planned switch', async () => {
@@ -29,7 +29,7 @@ describe.each(localFronts)('a pair behind %s', front => {
       expect(second.root).toBe(first.root)
       expect((await readDrStatus(west)).primaryAddress).toBe(east.link_address)
       const [secondary] = (await readDrStatus(east)).secondaries
-      // the link has the address of the front if the front carries the link
+      // the link has the address of the front end if the front end carries the link
       const own = front === 'httpApi' ? new URL(west.base_url).origin : west.link_address
       expect(secondary?.linkAddress).toBe(own)
       const asked = await fetch(`${new URL(east.base_url).origin}${linkPath}Heartbeat`, { method: 'POST' })

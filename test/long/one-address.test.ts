@@ -152,7 +152,9 @@ function firstOk(host: LocalHost): Promise<number> {
   return look()
 }
 
-/** The result for a workload. `over`: seconds until only the new primary served it. */
+/**
+ * The result for a workload. `over` is the number of seconds until only the new primary served the workload.
+ */
 interface Outcome {
   kind: KindName
   way: Way
@@ -290,7 +292,7 @@ test("in a disaster in which both clusters answer 200, workloads move only after
       tap.cut('both')
       await promote(west, true)
       await first
-      // after any delay: DNS alone does not change
+      // after any delay the name leads to the old primary, because DNS alone never changes the primary
       await setTimeout((2 * HEALTH_CHECK_INTERVAL_S * 1000) / SCALE)
       expect(name.leadsTo()).toBe('east')
       name.disbelieve('east')

@@ -7,11 +7,11 @@ import { type ClusterSet, clusterSet } from '../support/set/set.ts'
 
 // Re-encrypts many secrets on a primary and its secondary with a simulated clock, while job runs die.
 
-/** Secrets. `SECRETS=10000 npm run test:long -- reencryption` takes fewer. */
+/** Number of secrets. `SECRETS=10000 npm run test:long -- reencryption` takes fewer secrets. */
 const SECRETS = Number(process.env['SECRETS'] ?? 100_000)
 /** Numbers of calls after which a run dies. */
 const DEATHS = [3, ...[1, 4, 10].map(percent => Math.ceil((SECRETS / 20) * (percent / 100)))]
-/** The most writes a second. The rest of the journal's rate is left to logins. */
+/** Maximum number of re-encryption writes a second. The rest of the journal's rate is left to logins. */
 const MOST_IN_A_SECOND = 310
 
 const print = (text: string) => process.stderr.write(`${text}\n`)
@@ -77,7 +77,7 @@ test(`${SECRETS} secrets are re-encrypted at a limited rate although runs die an
     await set.tick()
     const { reencryption } = await status()
     shown.push(reencryption.seen)
-    // a login's write comes in between
+    // a login writes between two writes of the job
     await east.ok('POST', '/auth/token/create', {
       policies: ['default'],
       ttl: '1h',

@@ -4,8 +4,8 @@ import { warmSnapshot } from '../support/set/play.ts'
 import { type RecordedPair, recordPair } from '../support/set/recorded-calls.ts'
 import type { ClusterSet } from '../support/set/set.ts'
 
-// `npm run bench -- --cost N`: the calls of a pair in a minute at rest and at N logins a second, with
-// prices.
+// Measures the calls of a pair in a minute at rest and at N logins a second, with prices: `npm run bench --
+// --cost N`.
 
 const line = (...entries: (string | number)[]): void => {
   const [name = '', ...rest] = entries.map(one => (typeof one === 'number' ? one.toFixed(2) : one))

@@ -93,7 +93,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** Waits until one cluster accepts writes. Returns it with the milliseconds that took. */
+/** Waits until only one cluster accepts writes. Returns this cluster with the milliseconds of the wait. */
 async function untilOneWrites(): Promise<{ winner: Member; took: number }> {
   const began = Date.now()
   for (;;) {

@@ -15,7 +15,7 @@ const isProgram = (path: string): boolean => {
   }
 }
 
-/** @throws Error where this machine has no browser: the page is tested in a real one or not at all */
+/** @throws Error if this machine has no browser, because the page must be tested in a real browser */
 function browserProgram(): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   const found = folders.flatMap(folder => NAMES.map(name => `${folder}/${name}`)).find(isProgram)
@@ -32,7 +32,7 @@ export const openBrowser = (): Promise<Browser> => {
   return chromium.launch({ executablePath: browserProgram(), args: ['--no-sandbox'] })
 }
 
-/** An open page, and its errors. */
+/** An open page in the browser, and the page's errors. */
 export interface Opened {
   page: Page
   context: BrowserContext
@@ -58,7 +58,7 @@ export async function opened(browser: Browser, address: string, options = {}): P
 const shot = (page: Page, name: string): Promise<Buffer> =>
   page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true })
 
-/** Takes screenshots in light, in dark, and at a phone's width. */
+/** Takes screenshots of the page in light, in dark, and at a phone's width. */
 export async function shots(page: Page, name: string): Promise<void> {
   await shot(page, `${name}-light`)
   await page.emulateMedia({ colorScheme: 'dark' })

@@ -242,7 +242,7 @@ describe('every console page', () => {
       'roles-ask',
       'explain-login',
     ]
-    // after its end the focus starts again at the top
+    // after the last element of the page, the focus starts again at the top
     const once = reached.slice(0, reached.indexOf('Skip to the clusters', 1))
     expect(once.filter(one => wanted.includes(one))).toEqual(wanted)
     await context.close()

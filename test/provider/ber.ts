@@ -1,4 +1,4 @@
-/** One BER value. Constructed ones have parts, primitive ones content. */
+/** One BER value. Constructed values have parts, primitive values have content. */
 export interface Ber {
   tag: number
   /** true when the length is open */
@@ -9,7 +9,7 @@ export interface Ber {
   raw: Buffer
 }
 
-/** Reads exactly one value, definite or indefinite. Throws when bytes are left over. */
+/** Reads exactly one BER value, of definite or indefinite length. Throws when bytes are left over. */
 export function readBer(bytes: Buffer): Ber {
   const { value, end } = readAt(bytes, 0)
   if (end !== bytes.length) throw new Error(`${bytes.length - end} bytes after the value`)

@@ -17,7 +17,7 @@ export const account = '111122223333'
 /** The region of most tests. */
 export const region = 'eu-west-1'
 
-/** Starts a provider that ends with the test. Only the test advances its clock. */
+/** Starts a provider that ends with the test. Only the test advances the provider's clock. */
 export async function provider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const now = Date.now()
   const started = await startProvider({ home: { account, region }, clock: () => now, ...options })
@@ -38,8 +38,7 @@ export const nowOf = async ({ control }: Pick<RunningProvider, 'control'>): Prom
   Date.parse((await control.advance({ seconds: 0 })).now)
 
 /**
- * Returns real SDK clients of the provider. They try each call once, so that a test sees every
- * answer.
+ * Returns real SDK clients of the provider. The clients try each call once, so that a test sees every answer.
  */
 export function clientsOf(url: string, credentials: TestKey, inRegion = region) {
   // Only the parts for signatures: a session's `expiration` is text, and the SDK wants a Date or nothing.

@@ -17,7 +17,7 @@ test('the page lists every command with its fields', () => {
 
 type Reached = Pick<RunningProvider, 'url' | 'controlToken'>
 
-/** Sends a command with the control token, unless other headers are given. */
+/** Sends a control command with the control token, unless the test gives other headers. */
 const command = ({ url, controlToken }: Reached, name: string, init: RequestInit) =>
   fetch(`${url}/_control/${name}`, { headers: { authorization: `Bearer ${controlToken}` }, ...init })
 

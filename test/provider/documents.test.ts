@@ -86,7 +86,8 @@ describe('the certificates', () => {
       'L=Seattle',
       'O=cloud-auth local provider',
     ])
-    // [0] version 2 is v3. OpenSSL's `ca` also asks for a keyUsage, which these lack, as AWS's do.
+    // [0] version 2 is v3. OpenSSL's `ca` also requires a keyUsage, which these certificates lack, as AWS's
+    // certificates do.
     expect(certificate.raw.includes(Buffer.from('a003020102', 'hex'))).toBe(true)
     expect(certificate.ca).toBe(false)
     const bits = name === 'rsa2048' ? 2048 : 1024
@@ -129,7 +130,8 @@ describe.each(forms)('%s (CMS)', (form, digest, algorithm) => {
     expect(attributes.get('0904')?.content).toEqual(createHash(digest).update(documents.document).digest())
     expect(attributes.get('0903')?.content).toEqual(Buffer.from('2a864886f70d010701', 'hex'))
     expect(attributes.get('0905')?.content.toString()).toMatch(/^\d{12}Z$/)
-    // Algorithm protection (RFC 6211): the digest algorithm and, under [1], the signature algorithm.
+    // The attribute for algorithm protection (RFC 6211) contains the digest algorithm and, under [1], the
+    // signature algorithm.
     expect(attributes.get('0934')?.raw.toString('hex')).toBe(
       form === 'pkcs7' ? undefined : '301c300b0609608648016503040201a10d06092a864886f70d01010b0500',
     )

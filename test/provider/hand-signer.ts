@@ -37,13 +37,13 @@ export const callerIdentityPost = (host: string, extra: [string, string][] = [])
   body: 'Action=GetCallerIdentity&Version=2011-06-15',
 })
 
-/** Formats a time as in signatures. */
+/** Formats a time in the format of signatures. */
 export const basicDate = (time = Date.now()): string =>
   new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')
 
 /**
- * Signs a request in the header form, with all its headers. The code is separate from the provider,
- * so that the two check each other. `dateHeader` replaces the usual date header.
+ * Signs a request in the header form, with all its headers. The code is separate from the provider, so that
+ * signer and verifier check each other. `dateHeader` replaces the usual date header.
  */
 export function signHeaders(
   request: TestRequest,
@@ -58,7 +58,7 @@ export function signHeaders(
   return { ...request, headers: [...headers, ['Authorization', authorization]] }
 }
 
-/** Signs in the query form. `lateToken` appends the session token after signing. */
+/** Signs a request in the query form. `lateToken` appends the session token after signing. */
 export function presign(request: TestRequest, signing: Signing, lateToken = false): TestRequest {
   const { key, date } = signing
   const names = request.headers.map(([name]) => name.toLowerCase()).sort()

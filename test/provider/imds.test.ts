@@ -73,7 +73,7 @@ describe('items of the metadata service', () => {
     const read = async (item: string) => (await get(`dynamic/instance-identity/${item}`)).text()
     const documents = await control.documents(instance)
     expect(await read('document')).toBe(documents.document)
-    // RSA signatures repeat, the others contain a time or random parts.
+    // a repeated RSA signature is equal; the other signatures contain a time or random parts
     expect(await read('signature')).toBe(documents.signature)
     expect((await read('pkcs7')).slice(0, 76)).toBe(documents.pkcs7.slice(0, 76))
     expect((await read('rsa2048')).slice(0, 76)).toBe(documents.rsa2048.slice(0, 76))

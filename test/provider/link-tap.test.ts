@@ -18,7 +18,7 @@ async function tapped() {
   })
   const tap = await startLinkTap(url)
   onTestFinished(() => tap.close())
-  /** the answer, or `lost` */
+  /** sends a call and returns the answer, or `lost` */
   const call = (body: string, path = '/link/Heartbeat'): Promise<string> =>
     fetch(`${tap.url}${path}`, { method: 'POST', body }).then(
       answer => answer.text().catch(() => 'lost'),

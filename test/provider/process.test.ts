@@ -9,8 +9,8 @@ import { startProvider } from '../../infra/local/provider/provider.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { isRunning } from '../support/programs/npm-start.ts'
 
-// The imitated AWS as shared by hosts that may be killed. It has no owner, and runs as long as one host
-// needs it.
+// Tests the imitated AWS as hosts share it that may be killed. The imitated AWS has no owner, and runs as
+// long as one host needs it.
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-aws-`)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -67,7 +67,7 @@ describe('the process of an imitated AWS', () => {
   test.each(Object.entries(strangers))(
     'is not confused with another provider %s at its former port',
     async (_, start) => {
-      // at a free port: another process may have taken the noted one
+      // starts at a free port, because another process may have taken the noted port
       const stranger = await start()
       const noted = { ...readProviderNote(directory), url: stranger.url }
       writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))

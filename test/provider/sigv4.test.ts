@@ -32,7 +32,7 @@ function requestOf(vector: Vector): WireRequest {
 
 const vanilla = requestOf(vectors.cases[0] as Vector)
 
-/** Changes one thing of the first vector. */
+/** Verifies the first vector with a change. */
 const altered = (change: Partial<WireRequest>) => verdict({ ...vanilla, ...change })
 const replaced = (from: string | RegExp, to: string) =>
   altered({ headers: vanilla.headers.map(([name, value]) => [name, value.replace(from, to)]) })

@@ -159,7 +159,7 @@ describe('the host that a request was signed for', () => {
 
   test.each([
     ['sts.amazonaws.com', 'us-east-1', 'aws'],
-    // the endpoint of that region takes it, and this provider is all endpoints
+    // the endpoint of the region eu-west-1 accepts the request, and this provider is all endpoints
     ['sts.amazonaws.com', 'eu-west-1', 'aws'],
     ['sts.eu-west-1.amazonaws.com', 'eu-west-1', 'aws'],
     ['sts-fips.us-west-2.amazonaws.com', 'us-west-2', 'aws'],

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { HOME_ACCOUNT } from '../../../infra/local/provider/home.ts'
 import { aws, cluster, done, fresh } from '../../support/service/cluster.ts'
 
-// A third-party client. It signs with its own library, names the server in a signed header, signs
+// Tests a third-party client, which signs with its own library, names the server in a signed header, signs
 // Content-Length too, and renews its token by a timer.
 
 const SERVER = 'https://login.example.com'
@@ -42,7 +42,7 @@ describe('node-vault-client', () => {
     expect(role.getValue('bound_iam_principal_arn')).toEqual([user.arn])
     expect((await client.list(`auth/${mount}/roles`)).getValue('keys')).toEqual(['worker'])
 
-    // the client renews after four of eight seconds; without that the token would have expired
+    // the client renews after four of eight seconds; without a renewal the token would have expired
     await new Promise(resolve => setTimeout(resolve, 9000))
     expect((await client.read(`auth/${mount}/role/worker`)).getValue('auth_type')).toBe('iam')
     const logins = (await aws.calls()).calls.filter(one => one.principalArn === user.arn)

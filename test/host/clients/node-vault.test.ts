@@ -4,8 +4,8 @@ import { signLogin } from '../../../infra/command/login/signed-login.ts'
 import { HOME_ACCOUNT } from '../../../infra/local/provider/home.ts'
 import { aws, cluster } from '../../support/service/cluster.ts'
 
-// A third-party client works unmodified against the running host: it administers, logs in at the mount path
-// that it expects, reads, lists with the verb LIST, and renews.
+// The third-party client node-vault works unmodified against the running host: the client administers, logs
+// in at the mount path that it expects, reads, lists with the verb LIST, and renews.
 
 const client = (token?: string) =>
   nodeVault({ endpoint: cluster.base_url.replace(/\/v1$/, ''), ...(token ? { token } : {}) })

@@ -16,18 +16,20 @@ type Disaster = (typeof disasters)[number]
 type Kind = 'planned' | 'forced'
 
 const DISASTER_MS = 3000
-/** Logins of the last seconds before a change are all looked up, and about 300 earlier ones. */
+/** Milliseconds. All logins of this time before a role change are looked up, and about 300 earlier logins. */
 const AT_RISK_MS = 15_000
 const SAMPLED = 300
 const LOOK_UP_TRIES = 5
-/** The goals without faults are 15 s and 5 s. Each lost call adds two or three seconds. */
+/**
+ * Maximum seconds of a promotion under faults. Without faults the goals are 15 s and 5 s. Each lost call adds
+ * two or three seconds.
+ */
 const MAX_PROMOTION_SECONDS = 30
 const MAX_SERVED_SECONDS = 12
 
 /**
- * Promotes the secondary, has the former primary follow it, and checks which logins are lost.
- * @returns the kind of the change and a line about it
- * @throws Error when a step fails for minutes
+ * Promotes the secondary, has the former primary follow the new primary, and checks which logins are lost. /
+ * @returns the kind of the change and a line about it / @throws Error when a step fails for minutes
  */
 export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Kind; report: string }> {
   const { secondary: to, load, token, root } = set
@@ -54,7 +56,9 @@ export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Ki
   }
 }
 
-/** Returns the accessors that a cluster does not know. Asks again, because a fault may fail a lookup. */
+/**
+ * Returns the accessors that a cluster does not know. Repeats the lookup, because a fault may make it fail.
+ */
 async function findLost(
   host: LocalHost,
   root: string,
@@ -102,7 +106,10 @@ async function promoteByForce(set: SoakSet) {
   } as const
 }
 
-/** Takes the primary away: its network, its storage, or its power. @returns brings it back */
+/**
+ * Takes the primary away: its network, its storage, or its power. @returns a function that brings the primary
+ * back
+ */
 async function strike(set: SoakSet, disaster: Disaster): Promise<() => Promise<void>> {
   const { primary, taps, weather } = set
   if (disaster === 'cut') {
@@ -140,8 +147,8 @@ async function measureServing(host: LocalHost): Promise<number> {
 }
 
 /**
- * Has the former primary follow the new one under an unused id, because an earlier try may still succeed. Revokes the ids of
- * earlier tries, as the runbooks do: no cluster is admitted twice.
+ * Has the former primary follow the new primary under an unused id, because an earlier try may still succeed.
+ * Revokes the ids of earlier tries, as the runbooks do, because no cluster may be admitted twice.
  */
 async function rejoin(set: SoakSet, from: LocalHost, to: LocalHost): Promise<void> {
   const status = await readDrStatus(from).catch(() => undefined)

@@ -3,7 +3,7 @@ import type { LocalHost } from '../../../infra/local/host/host.ts'
 
 type LoginHost = Pick<LocalHost, 'base_url' | 'cluster'>
 const TICK_MS = 100
-/** While this many logins wait for an answer, further ones count as failed. */
+/** Maximum number of logins that wait for an answer. Further logins count as failed. */
 const MAX_WAITING = 64
 
 /** Starts clients that log in at a fixed rate, whether or not earlier logins have been answered. */
@@ -33,7 +33,7 @@ export function startPacedLoad(first: LoginHost, firstProof: object, perSecond: 
     turnTo: (next: LoginHost) => {
       host = next
     },
-    /** replaces the proof: its signature counts for a quarter of an hour */
+    /** replaces the login proof, because its signature is valid for a quarter of an hour */
     use: (next: object) => {
       proof = next
     },

@@ -17,12 +17,12 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
   const { east, west, kill, close: closeHosts } = await startSoakHosts()
   const [origin, other] = [east, west].map(({ base_url }) => new URL(base_url).origin)
   const taps = [await startLinkTap(origin ?? ''), await startLinkTap(other ?? '')] as const
-  // west adopts the address in the request to join, so others reach it through its tap
+  // west adopts the address in the request to join, so other clusters reach it through its tap
   const through = { ...west, base_url: `${taps[1].url}/v1` }
   await insist(() => joinLocalPair({ east, west: through }, say, { address: taps[0].url }))
   await demonstrateLogins(east, () => ({}))
   return {
-    /** both change at a promotion or a restart */
+    /** a promotion or a restart changes `primary` and `secondary` */
     primary: east,
     secondary: west,
     taps,
@@ -45,7 +45,10 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
   }
 }
 
-/** Starts two clusters on disk next to one imitated AWS, which outlives them. Each can be killed and started again. */
+/**
+ * Starts two clusters on disk next to one imitated AWS, which outlives both clusters. Each cluster can be
+ * killed and started again.
+ */
 async function startSoakHosts() {
   const { url, control, controlToken, close: endProvider } = await startProvider()
   const provider = async () => ({ url, control, controlToken, close: async () => undefined })
@@ -71,7 +74,10 @@ async function startSoakHosts() {
     running.set(host.cluster, host)
     return host
   }
-  /** Kills a host's engine and closes the host, as a power cut does. @returns starts it again at the same addresses */
+  /**
+   * Kills a host's engine and closes the host, as a power cut does. @returns a function that starts the host
+   * again at the same addresses
+   */
   const kill = async (host: TappedHost): Promise<() => Promise<TappedHost>> => {
     const { pid } = JSON.parse(readFileSync(`${host.directory}/engine.json`, 'utf8')) as { pid: number }
     process.kill(pid, 'SIGKILL')
@@ -82,7 +88,7 @@ async function startSoakHosts() {
     if (port === undefined || linkPort === undefined) throw new Error('the host has no ports')
     return () => start(host.cluster.endsWith('east') ? 'east' : 'west', { port, linkPort })
   }
-  /** Closes all, and deletes their data. */
+  /** Closes both hosts and the imitated AWS, and deletes their data. */
   const close = async () => {
     for (const host of running.values()) {
       await host.close()

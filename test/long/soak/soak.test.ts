@@ -8,8 +8,9 @@ import { chanceFrom } from '../../support/set/chance.ts'
 import { changeRole } from './change-role.ts'
 import { type SoakSet, startSoakSet } from './soak-set.ts'
 
-// Two clusters under load, with faults and changes of role. Variables: MINUTES (60), RATE (20 logins a second), PLANNED and
-// FORCED (minutes between planned switches, 5, and between promotions by force, 15), SEED (1). `npm run test:long -- soak`
+// Runs two clusters under load, with faults and role changes. Variables: MINUTES (60), RATE (20 logins a
+// second), PLANNED and FORCED (minutes between planned switches, 5, and between promotions by force, 15),
+// SEED (1). `npm run test:long -- soak`
 
 const variable = (name: string, usual: number): number => Number(process.env[name] ?? usual)
 const [minutes, rate, seed] = [variable('MINUTES', 60), variable('RATE', 20), variable('SEED', 1)]
@@ -18,18 +19,21 @@ const [planned, forced] = [variable('PLANNED', 5), variable('FORCED', 15)]
 const MINUTE_MS = 60_000
 /** A slow machine needs minutes for the last change and until both clusters are equal. */
 const REST_MINUTES = 15
-/** A proof's signature counts for a quarter of an hour. */
+/**
+ * Milliseconds after which the login proof is replaced, because its signature is valid for a quarter of an
+ * hour.
+ */
 const PROOF_MS = 5 * MINUTE_MS
 const SAMPLE_MS = 5000
 
-/** Limit of the memory in the last quarter of the time ÷ that in the second. */
+/** Limit of the memory in the last quarter of the time, as a multiple of the memory in the second quarter. */
 const MAX_GROWTH = 1.25
-/** With fewer samples memory is not judged. */
+/** Minimum number of samples. With fewer samples the test does not judge memory. */
 const MIN_SAMPLES = 40
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** Watches that only one cluster serves, until the function that it returns is called. */
+/** Checks that only one cluster serves, until the returned function is called. */
 function watchServing({ primary, secondary }: SoakSet): () => Promise<void> {
   const watch = watchClusterHealth([primary, secondary])
   return async () => {
@@ -38,7 +42,10 @@ function watchServing({ primary, secondary }: SoakSet): () => Promise<void> {
   }
 }
 
-/** Changes roles at their times. Every `forced` minutes the change is by force. Skips changes when the time is over. */
+/**
+ * Changes the roles of the clusters at planned times. Every `forced` minutes the promotion is by force. Skips
+ * role changes when the time is over.
+ */
 async function changeRoles(set: SoakSet): Promise<void> {
   const begun = Date.now()
   const sleepUntil = (minute: number) => setTimeout(Math.max(0, begun + minute * MINUTE_MS - Date.now()))
@@ -50,7 +57,7 @@ async function changeRoles(set: SoakSet): Promise<void> {
       continue
     }
     const isForced = Math.floor(at / forced) > Math.floor((at - planned) / forced)
-    // during a disaster both may serve for a moment
+    // during a disaster both clusters may serve for a moment
     if (isForced) await endWatch()
     const { kind, report } = await changeRole(set, isForced ? 'forced' : 'planned')
     if (kind === 'planned') await endWatch()
@@ -80,7 +87,7 @@ test(`${minutes} minutes of ${rate} logins a second with faults (seed ${seed}) a
   const memory: number[] = []
   const sampling = setInterval(() => memory.push(mebibytes()), SAMPLE_MS)
   const renewing = setInterval(() => {
-    // a failed renewal is repeated in time, because the old proof still counts
+    // a failed renewal is repeated in time, because the old proof is still valid
     void createLoginProof(set.primary).then(load.use, () => undefined)
   }, PROOF_MS)
   try {

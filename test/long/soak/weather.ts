@@ -7,7 +7,10 @@ const INSIST_TIMEOUT_MS = 180_000
 const INSIST_TRIES = 20
 const PAUSE_MS = 1000
 
-/** Repeats work that faults make fail, as operators do. @throws the last error after three minutes and 20 tries */
+/**
+ * Repeats work that fails because of faults, as operators do. @throws the last error after three minutes and
+ * 20 tries
+ */
 export async function insist<T>(work: () => Promise<T>): Promise<T> {
   const end = Date.now() + INSIST_TIMEOUT_MS
   for (let tries = 1; ; tries++) {
@@ -22,7 +25,7 @@ export async function insist<T>(work: () => Promise<T>): Promise<T> {
 
 /** Average time between two faults. */
 const SPACING_MS = 3000
-/** How long a transaction locks its items, as on AWS. */
+/** Milliseconds for which a transaction locks its items, as on AWS. */
 const TRANSACTION_MS = 5
 const MAX_SKIPPED = 20
 const TAP_TIMEOUT_MS = 30_000
@@ -95,7 +98,7 @@ export async function startWeather(first: readonly Tapped[], taps: readonly Link
   return {
     /** number of faults of each kind */
     counts: counts as Readonly<Record<string, number>>,
-    /** pauses, and removes the faults that wait at the tables */
+    /** pauses the faults, and removes faults that wait at the tables */
     rest: async () => {
       resting = true
       await insist(mendAll)
@@ -103,7 +106,7 @@ export async function startWeather(first: readonly Tapped[], taps: readonly Link
     resume: () => {
       resting = false
     },
-    /** follows a host that was started again: its tap has another address */
+    /** follows a host that was started again, because its tap has another address */
     follow: async (from: Tapped, to: Tapped) => {
       hosts = hosts.map(host => (host.tap_url === from.tap_url ? to : host))
       await insist(() => behaveAsAws(to))

@@ -27,7 +27,7 @@ async function watching(input: object) {
     )
   const entered = async () =>
     (await machine.events(arn)).flatMap(({ stateEnteredEventDetails: state }) => state?.name ?? [])
-  /** waits for a number of orders */
+  /** waits until the workflow has sent a number of orders */
   const asked = (count: number) => until(() => orders.length === count)
   return { machine, arn, orders, answer, asked, entered }
 }

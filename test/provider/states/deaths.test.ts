@@ -12,8 +12,8 @@ import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
 import { FINAL_ERROR_NAME, workflowDefinitions } from '../../../shared/workers/workflows.ts'
 import { PREFIX, stillTime, until } from './support.ts'
 
-// A killed host leaves the file of its state machines as it was at that moment. These tests copy the file
-// after every write of an execution, and continue with each copy.
+// A killed host leaves the file of its state machines as it was at the moment of its death. These tests copy
+// the file after every write of an execution, and continue with each copy.
 
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 const ID = 'op-1'
@@ -41,8 +41,8 @@ interface Copy {
 }
 
 /**
- * Copies the file after each write, with the effects of steps so far. This is what a killed host
- * leaves.
+ * Copies the file after each write, with the effects of steps so far. A copy equals the file that a killed
+ * host leaves.
  */
 function copying(store: StateStore, file: string, moment: () => Omit<Copy, 'file'>) {
   const copies: Copy[] = []
@@ -102,7 +102,7 @@ function host(
       return (await work(order, world.now, () => machines)) ?? { next: 'done' }
     },
   })
-  /** passes all time that it waits for */
+  /** advances the clock through all waits of the execution */
   const ended = async () => {
     const arn = `${PREFIX.replace('stateMachine', 'execution')}m:${ID}`
     await until(() => {
@@ -121,7 +121,7 @@ interface Scene {
   status: 'SUCCEEDED' | 'FAILED'
   /** effects of steps at the end */
   done: readonly string[]
-  /** seconds that it takes at least */
+  /** minimum seconds that the scene takes */
   takes?: number
 }
 
@@ -149,7 +149,7 @@ const refused: Scene = {
   done: ['verify', 'handover', 'drain', 'failed'],
 }
 
-/** An attempt that gets a share and then its end. Its answers come at once. */
+/** An attempt that gets a share and then ends. The answers come at once. */
 const attempt: Scene = {
   definition: defineAttemptWorkflow(arns),
   work: ({ token = '' }, outer, machines) => {
@@ -196,7 +196,7 @@ test.each<[string, Scene]>([
     expect(copies.length).toBeGreaterThan(done.length * 3)
 
     for (const [index, copy] of copies.entries()) {
-      // a function may have done the asked step before the end
+      // a function may have done the requested step before the host died
       const after = copies[index + 1]?.outer ?? copy.outer
       for (const outer of after.done.length > copy.outer.done.length ? [copy.outer, after] : [copy.outer]) {
         const own = `${copy.file}-${outer.done.length}`

@@ -13,7 +13,7 @@ interface Order {
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 const names = [...drillSteps.map(({ name }) => name), 'report']
 
-/** Starts an execution of a drill. @param answer of its worker to a step at the n-th call */
+/** Starts an execution of a drill. @param answer returns the worker's answer to the n-th call of a step */
 async function drilling(answer: (step: string, times: number) => unknown) {
   const orders: Order[] = []
   const machine = await stateMachine(defineDrillWorkflow(arns).States, (_, order: Order) => {

@@ -16,7 +16,7 @@ import { openStateStore } from '../../../infra/local/states/store.ts'
 /** The beginning of the machines' ARNs. */
 export const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'
 
-/** Returns a time that only the test advances. */
+/** Returns a clock that only the test advances. */
 export function stillTime(now = Date.UTC(2026, 0, 1)): StatesClock & { pass(seconds: number): void } {
   const waiting = new Set<{ moment: number; resolve: () => void }>()
   return {
@@ -45,7 +45,7 @@ const key = { accessKeyId: 'a', secretAccessKey: 'b' }
 
 type Invoke = (functionName: string, event: never) => unknown
 
-/** Defines a machine that begins with the first of some states. `End` ends it. */
+/** Defines a state machine that begins with the first of some states. The state `End` ends the machine. */
 const machineOf = (states: object, more: object) => ({
   QueryLanguage: 'JSONata',
   StartAt: Object.keys(states)[0],
@@ -54,8 +54,8 @@ const machineOf = (states: object, more: object) => ({
 })
 
 /**
- * Starts a service with one machine, `m`, which tests call through the SDK. It can be ended and
- * started again with its state.
+ * Starts a Step Functions service with one state machine, `m`, which tests call through the SDK. Tests can
+ * end the service and start it again with its state.
  */
 export async function stateMachine(states: object, invoke: Invoke = () => null, more: object = {}) {
   const directory = mkdtempSync(`${tmpdir()}/states-`)
@@ -150,7 +150,7 @@ export const task = (more: object = {}) => ({
   ...more,
 })
 
-/** Makes a state like `task` that ends by its token. */
+/** Makes a state like `task` that ends when a test answers its task token. */
 export const tokenTask = (more: object = {}) => ({
   Type: 'Task',
   Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',

@@ -23,7 +23,7 @@ const workflow: WorkflowDefinition = {
 }
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
-/** Runs the workflow. The test gives the answers or errors of its steps. */
+/** Runs the workflow. The test gives the answers or errors of the workflow's steps. */
 async function running(
   answer: (order: Order, times: number) => OperationStepResult | undefined,
   input: object = { operation: 'op-1' },

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createAuditLog } from '../../../shared/adapters/aws/audit.ts'
 import { readEnvironment } from '../../../shared/adapters/aws/environment.ts'
 
-/** The audit log of a function with these variables, and its console output. */
+/** Creates the audit log of a function with some environment variables, and records its console output. */
 function withVariables(variables: Record<string, string>, write?: Parameters<typeof createAuditLog>[1]) {
   const given: unknown[][] = []
   const console = vi.spyOn(globalThis.console, 'info').mockImplementation((...all) => void given.push(all))
@@ -54,7 +54,7 @@ describe('entries of the audit log on Lambda', () => {
   })
 })
 
-/** An audit log in a file. */
+/** Creates an audit log that writes to a file. */
 function inFile(write?: (file: number, bytes: Buffer) => number) {
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-audit-`)
   onTestFinished(() => rmSync(directory, { recursive: true }))

@@ -7,7 +7,7 @@ import {
   invalidRequestError,
 } from '../../../shared/api/errors.ts'
 
-/** The status of each code, and the texts that clients match. */
+/** The HTTP status of each error code, and the texts that clients match. */
 const rows: [code: ErrorCode, status: number, text: string | undefined, kind?: 'begins'][] = [
   ['invalid_request', 400, undefined],
   ['unclear_list_flag', 400, undefined],

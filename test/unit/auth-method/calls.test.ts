@@ -20,7 +20,7 @@ import { memoryStore } from '../../support/tables/memory-store.ts'
 import document from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
-// The cost of each request that calls AWS: reads and commits of the tables and the AWS calls, in order.
+// Tests the cost of each request that calls AWS: reads and commits of the tables and the AWS calls, in order.
 
 const accessor = 'auth_cloud_1'
 const uniqueId = usualCaller.UserId.split(':')[0] ?? ''
@@ -98,7 +98,7 @@ const freshConfiguration = (): Item<'client-config'> => ({
   data: defaultClientSettings,
 })
 
-/** A cluster whose environment has served requests before, but has looked up no principal. */
+/** Makes a cluster whose environment has served requests before, but has looked up no principal. */
 async function cluster({ role, login: record }: Sent) {
   const hash = await storedTokenHashOf('hvs.t', clearCipher)
   const loginRecord = record && { role: 'dev', roleId: role?.roleId ?? '', account, tagMaxTtl: 0, ...record }
@@ -224,7 +224,7 @@ async function callsOf(name: keyof typeof requests, meanwhile: (at: Cluster) => 
   const at = await cluster(sent)
   await send(sent, at)
   at.taken()
-  // no principal is cached for this revision
+  // the cache contains no principal of this configuration's revision
   at.stored.put(freshConfiguration())
   meanwhile(at)
   const { status, cause } = await send(sent, at)

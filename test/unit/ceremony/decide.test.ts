@@ -32,7 +32,7 @@ const secrets = (...shares: Buffer[]): AttemptSecrets => ({
 })
 const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
 const FOREIGN = expect.stringMatching(/^given key is not a recovery share/)
-/** Builds the recovery key of these shares. */
+/** Builds the recovery key that the given shares combine to. */
 const recoveryOf = (shares: readonly Buffer[], threshold = 3): RecoveryKey => ({
   shares: 3,
   threshold,

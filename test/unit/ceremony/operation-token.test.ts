@@ -28,7 +28,7 @@ const IDLE_BODY = {
 
 type World = Awaited<ReturnType<typeof ceremonyWorld>>
 
-/** Runs a whole ceremony and returns its token. */
+/** Runs a whole ceremony and returns the generated token. */
 async function generated(w: World, required = 3): Promise<string> {
   const { nonce, otp } = (await w.start()).body
   let encoded = ''

@@ -25,7 +25,7 @@ export interface Told {
   body: any
 }
 
-/** A ceremony, and the cluster role that offers it. */
+/** The ceremonies, with the cluster role that offers each. */
 const ceremonies = {
   root: { at: '/sys/generate-root', mode: 'primary' },
   operation: {
@@ -37,7 +37,7 @@ const ceremonies = {
 interface Options {
   of?: keyof typeof ceremonies
   strictCeremony?: boolean
-  /** items in addition to those of every cluster */
+  /** items in addition to the items of every cluster */
   items?: Item[]
 }
 
@@ -114,7 +114,7 @@ export async function ceremonyWorld(
     send,
     slot: () => stored.at(key('ceremony')),
     tokens: () => stored.of('token'),
-    /** returns the generated operation token, if there is one */
+    /** returns the generated operation token, or undefined */
     generated: () => stored.of('operation-token')[0]?.data,
     become: (parts: Partial<ClusterRecord>) =>
       store.commit([putItem(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),

@@ -13,7 +13,7 @@ import {
 
 const BYTES = [...Array(256).keys()]
 
-/** Multiplies by long multiplication of polynomials, then division with remainder. */
+/** Multiplies two elements by long multiplication of polynomials, then division with remainder. */
 function product(a: number, b: number): number {
   let sum = 0
   for (let bit = 0; bit < 8; bit++) if (b & (1 << bit)) sum ^= a << bit

@@ -19,7 +19,7 @@ interface HandedOut {
   root_token: string
 }
 
-/** The answer of an initialisation, and the changes that it commits. */
+/** Returns the answer of an initialisation, and the changes that it commits. */
 async function init(
   body: object,
   written: 'done' | 'conflict' = 'done',

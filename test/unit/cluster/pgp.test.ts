@@ -25,7 +25,7 @@ const user = packet(13, Buffer.from('u'))
 const rsa = key(1, numbers(2048, 17))
 const p521 = key(19, oid('2b81040023'), numbers(1059))
 const signatures = (count: number): Buffer[] => Array(count).fill(packet(2, signatureWith(Buffer.alloc(0))))
-/** User ids with as many signatures on each. */
+/** Makes `count` user IDs with `on` signatures each. */
 const users = (count: number, on: number): Buffer[] =>
   Array(count).fill(Buffer.concat([user, ...signatures(on)]))
 

@@ -127,7 +127,8 @@ describe('reading a share', () => {
   ])('accepts %s', (_, text) => expect(parseShare(text)).toEqual(share))
 
   test('a text of hex digits with a wrong length is read as base64', () => {
-    // 68 hexadecimal digits would be 34 bytes, which is too long; 24 of them are 18 bytes of base64
+    // 68 hexadecimal digits would be 34 bytes, which is too long; 24 hexadecimal digits are 18 bytes of
+    // base64
     const text = 'abcdef0123456789abcdef01'
     expect(parseShare(text)).toEqual(Buffer.from(text, 'base64'))
   })

@@ -129,7 +129,7 @@ describe('deprecated paths', () => {
   })
 })
 
-/** The capabilities by kind of endpoint, as in docs/spec/policies.md. */
+/** The required capabilities by kind of endpoint, as in docs/spec/policies.md. */
 const capabilities: [string, string][] = [
   ['POST A/config/client', 'by-existence'],
   ['GET A/config/client', 'read'],

@@ -4,7 +4,8 @@ import { readRequestIntake } from '../../../shared/http/intake.ts'
 import { portsWith } from '../../builders/ports.ts'
 import writes from '../../vectors/client-writes.json' with { type: 'json' }
 
-// Recorded between a host and these clients, without secrets. The Terraform provider's requests are those of its resources.
+// Requests recorded between a host and real clients, without secrets. The Terraform provider's requests come
+// from its resources.
 const recorded = writes as [client: string, method: string, path: string, body: object | null][]
 
 const ports = portsWith({ deployment: {}, clock: { now: () => 0 } })

@@ -143,7 +143,7 @@ export const rows: Row[] = [
   ['POST', 'A/tidy/identity-accesslist', buffer],
 ]
 
-/** Old and current path. Everything below the old path moved with it. */
+/** Old and current paths. All paths below an old path moved with the old path. */
 export const deprecated: [string, string][] = [
   ['A/roletag-blacklist', 'A/roletag-denylist'],
   ['A/identity-whitelist', 'A/identity-accesslist'],

@@ -27,12 +27,12 @@ async function served(handler: Handler): Promise<string> {
   return url
 }
 
-/** Returns the event as the response. */
+/** A handler that returns its event as the response. */
 const echo: Handler = async event => ({ statusCode: 200, body: JSON.stringify(event) })
 const echoed = async (path: string, options?: RequestInit): Promise<HttpEvent> =>
   (await (await fetch(`${await served(echo)}${path}`, options)).json()) as HttpEvent
 
-/** Sends bytes, and reads until the connection ends. */
+/** Sends bytes to a server, and reads until the connection ends. */
 async function exchange(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

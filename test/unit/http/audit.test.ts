@@ -57,7 +57,7 @@ const intake = (parts: Partial<RequestIntake> = {}): RequestIntake => ({
 // biome-ignore lint/suspicious/noExplicitAny: entries are what the tests look into
 type Entries = any[]
 
-/** Returns the entries of a request with this ending. */
+/** Returns the audit entries of a request with a given ending. */
 async function entries(
   taken: Partial<RequestIntake>,
   ending: RequestResult,

@@ -100,7 +100,7 @@ describe('authenticating a token', () => {
 describe('counting the uses of a token', () => {
   const inMode = (mode: ClusterMode) => ({ record: { mode }, readAt: 0 }) as ClusterRead
   const cluster = inMode('primary')
-  /** @param there the token as stored now, which may be newer than the one that was read */
+  /** @param there the stored token, which may be newer than the token that the request has read */
   const around = (there?: Item<'token'>, options: MemoryOptions = {}) => {
     const { as, commits } = memoryStore(there ? [there] : [], options)
     const ports = portsWith({

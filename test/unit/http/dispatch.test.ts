@@ -363,7 +363,7 @@ describe('checking the cluster role', () => {
 })
 
 describe('committing the changes of a request', () => {
-  /** Builds a request that calls AWS, and records what its phases got. */
+  /** Builds a request that calls AWS, and records the inputs of its phases. */
   const asking = (
     parts: Partial<RequestPhases<AlwaysServedCall>> = {},
     name: () => string = () => 'question',

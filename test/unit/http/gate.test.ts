@@ -19,7 +19,7 @@ const base = (mode: Mode) =>
       }
     : {}
 
-/** Returns the status of the error; 0: none. */
+/** Returns the status of the error that work throws; 0: no error. */
 function refusalOf(work: () => void): { status: number; text: string; error?: ApiError } {
   try {
     work()

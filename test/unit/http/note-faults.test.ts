@@ -53,7 +53,7 @@ test('a failing component is recorded once in 30 s per environment, and once whe
     [1_000_000, 1_000_000],
     [1_000_000, 1_030_000],
   ])
-  // a request served without the keyring, or with a cached one, proves nothing about KMS
+  // a request that used no keyring, or a cached keyring, proves nothing about KMS
   await ended()
   expect(world.written).toHaveLength(2)
   await ended(undefined, { kms: 1 })

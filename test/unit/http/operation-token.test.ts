@@ -37,14 +37,14 @@ const batch = (parts: Partial<Token> = {}): string =>
   `hvb.${Buffer.from(JSON.stringify(token({ type: 'batch', hash: '', policies: ['ops'], ...parts }))).toString('base64url')}`
 
 const OPS = `path "${PROMOTE}" { capabilities = ["update"] }`
-/** The text of a denial. Other refusals have their own texts. */
+/** The text of a denial. Refusals with other reasons have their own texts. */
 const DENIED = { status: 403, text: 'permission denied' }
 const NO_TOKEN = { status: 403, text: errorCodes.invalid_token.always }
 
 interface World {
   mode?: ClusterMode
   body?: unknown
-  /** token in the header */
+  /** text of the token in the request header */
   bearer?: string
   rules?: string
   path?: string

@@ -18,7 +18,7 @@ describe('testing signature algorithms on this runtime', () => {
       if (digest === 'sha1') throw new Error('error:03000098:digital envelope routines::invalid digest')
       return true
     }
-    // accepts whatever it does not reject, so it verifies nothing
+    // this algorithm accepts every signature that it does not reject, so it verifies nothing
     expect(working(refusing)).toEqual([])
     let calls = 0
     const alternating = (digest: string) => refusing(digest) && calls++ % 2 === 0

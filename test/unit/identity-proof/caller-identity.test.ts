@@ -11,7 +11,7 @@ import {
   usualCaller,
 } from '../../builders/sts-answer.ts'
 
-/** Returns the rule that failed, or `accepted`. */
+/** Returns the rule that an answer of STS violates, or `accepted`. */
 function why(answer: StsAnswer): string {
   const read = readCallerIdentity(answer)
   return read.ok ? 'accepted' : read.fault.why

@@ -8,13 +8,13 @@ import { loadBuiltInKeys } from '../../../shared/identity-proof/trust.ts'
 import y2017 from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
-/** Returns the document or the refusal. */
+/** Returns the verified document or the refusal. */
 async function prove(input: DocumentProofInput, legacy: boolean) {
   const proof = readDocumentProof(input)
   return proof.ok ? verifyDocumentProof(proof.value, await loadBuiltInKeys(legacy), legacy) : proof
 }
 
-/** Returns `verified` or the rule that failed. */
+/** Returns `verified` or the rule that the document violates. */
 async function judge(input: DocumentProofInput, legacy = false): Promise<string> {
   const found = await prove(input, legacy)
   return found.ok ? 'verified' : found.fault.why
@@ -55,7 +55,7 @@ describe('documents signed by AWS', () => {
 /** Number of end marks after the signature, which close indefinite lengths. */
 const ENDS = 6
 
-/** The positions of a message where any change must be detected, by their content. */
+/** Returns the positions of a message, by their content, at which any change must be detected. */
 function places(der: Buffer, text: string): Record<string, number> {
   const at = (hex: string, from = 0) => der.indexOf(Buffer.from(hex, 'hex'), from)
   const info = at('020101', at(Buffer.from(text).subarray(-8).toString('hex')))

@@ -17,7 +17,7 @@ import {
   usualHeaders,
 } from '../../builders/signed-request.ts'
 
-/** Returns the field named in the error. */
+/** Returns the field that the error names. */
 function refused(input: SignedRequestInput): string {
   try {
     readSignedRequest(input)

@@ -13,7 +13,7 @@ const rules: StsRequestRules = {
   maxRetries: -1,
 }
 
-/** Returns the target of a request for a host, signed for a region; or the rule that failed. */
+/** Returns the target of a request for a host, signed for a region, or the rule that the request violates. */
 function target(host: string, region: string, given: Partial<StsRequestRules>, service = 'sts'): string {
   const input = postInput(
     { Host: host, Authorization: authorization('host', region, service) },

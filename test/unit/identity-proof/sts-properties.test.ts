@@ -35,7 +35,10 @@ function read(input: SignedRequestInput): SignedRequest | undefined {
   }
 }
 
-/** Query parsers: the web's rules, Node's, with semicolons, case-insensitive, and decoding twice. */
+/**
+ * Query parsers with different rules: the web's rules, Node's, with semicolons, case-insensitive, and
+ * decoding twice.
+ */
 const readings: Record<string, (query: string) => [string, string][]> = {
   web: query => [...new URLSearchParams(query)],
   node: query => Object.entries(parse(query)).map(([name, value]) => [name, String(value)]),

@@ -26,7 +26,7 @@ const usualRules: StsRequestRules = {
 const rebuild = (input = postInput(), rules: Partial<StsRequestRules> = {}) =>
   rebuildStsRequest(request(input), { ...usualRules, ...rules })
 
-/** Returns the rule that failed, or `sent`. */
+/** Returns the rule that a request violates, or `sent`. */
 const why = (input = postInput(), rules: Partial<StsRequestRules> = {}) => {
   const rebuilt = rebuild(input, rules)
   return rebuilt.ok ? 'sent' : rebuilt.fault.why
@@ -40,7 +40,7 @@ function headersOf(input = postInput(), rules: Partial<StsRequestRules> = {}): [
 }
 const namesOf = (...given: Parameters<typeof headersOf>) => headersOf(...given).map(([name]) => name)
 
-/** Adds a header, and optionally its name to the signed headers. */
+/** Adds a header to a request, and optionally its name to the signed headers. */
 const withHeader = (name: string, value: unknown, signed = false) =>
   postInput({ [name]: value, Authorization: authorization(signed ? `host;${name.toLowerCase()}` : 'host') })
 

@@ -27,7 +27,7 @@ const report = (status: string, type = 'report') => ({
   type: `platform.${type}`,
   record: { requestId: 'r', status },
 })
-/** A log line of a Web Function's program on a request, as its runtime frames it. */
+/** Returns a log line of a Web Function's program on a request, in the form that Lambda's runtime writes. */
 const complaint = (errorType: string) => ({
   level: 'ERROR',
   message: { errorType, errorMessage: 'm', gateway_id: 'g' },

@@ -24,7 +24,7 @@ interface World {
   verdict?: (names: readonly string[]) => 'conflict' | Error | undefined
 }
 
-/** Records commits with their start times, on a clock that only sleeping advances. */
+/** Records commits with their start times. The clock advances only while code sleeps. */
 function committing({ record, deadline = 1_000_000, verdict = () => undefined }: World) {
   const commits: { names: string; at: number }[] = []
   const state = { now: 0, running: 0, most: 0 }

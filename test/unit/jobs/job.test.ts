@@ -96,7 +96,7 @@ describe('processing each element', () => {
 describe('scanning a table', () => {
   const tokenNamed = (name: string): Item<'token'> => item(key('token', name), token())
 
-  /** Builds a table of four segments with two pages each; each page takes a second. */
+  /** Builds a table of four segments with two pages each. Reading a page takes a second. */
   function table(deadline: number) {
     const asked: ScanPlace[] = []
     const { state, ports } = around({

@@ -31,7 +31,7 @@ const twice: JournalHead['lineage'] = [
   [SECOND, 5],
 ]
 
-/** A replay after a sync, up to position 12. */
+/** The fields of a head whose replay after a sync goes up to position 12. */
 const replay = { replayUntil: 12, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND } as const
 
 describe('a head breaks the rule', () => {

@@ -10,8 +10,8 @@ import {
 } from '../../../shared/journal/transitions.ts'
 import { behind, isExpected, isGrowing, movedBy } from '../../support/tables/heads.ts'
 
-// Random plays of the rows of transitions: a caller moves the head according to what it has read, which may be out of
-// date. See docs/spec/journal-head.md.
+// Plays random sequences of the head's transitions: a caller moves the head according to the head that it has
+// read, which may be out of date. See docs/spec/journal-head.md.
 
 /** Random numbers that decide the parameters of a move. */
 interface Dice {
@@ -25,7 +25,7 @@ const names = Object.keys(headTransitions) as HeadTransitionName[]
 
 const epochOf = (n: number, cluster = 'aaaaaaaaaaaa'): string => `${String(n).padStart(6, '0')}.${cluster}`
 
-/** Continues a lineage, sometimes with a new epoch after its last position. */
+/** Returns a continued lineage, sometimes with a new epoch after its last position. */
 function goesOn({ lineage, last: seq, maxEpoch }: JournalHead, { a, b }: Dice): JournalLineage {
   const [, last] = lineage.at(-1) ?? ['', 0]
   if (b % 3 > 0) return lineage
@@ -36,7 +36,7 @@ function goesOn({ lineage, last: seq, maxEpoch }: JournalHead, { a, b }: Dice): 
   )
 }
 
-/** Returns the lineage of a source: that of a head cut at some epoch, or another one. */
+/** Returns the lineage of a source: the lineage of a head cut at some epoch, or another lineage. */
 function sourceOf({ lineage, maxEpoch }: JournalHead, { a, b }: Dice): JournalLineage {
   const part = lineage.slice(0, 1 + (a % 3))
   const [, last] = part.at(-1) ?? ['', 0]
@@ -44,7 +44,7 @@ function sourceOf({ lineage, maxEpoch }: JournalHead, { a, b }: Dice): JournalLi
   return b % 2 === 0 && part.length > 0 ? part : appendEpoch(part, next, last + 1 + (b % 5))
 }
 
-/** The moves as their callers make them; undefined where the caller would not move the head that it has read. */
+/** The moves as their callers make them; undefined if the caller would not move the head that it has read. */
 const callers: {
   readonly [N in HeadTransitionName]: (head: JournalHead, dice: Dice) => HeadMove | undefined
 } = {

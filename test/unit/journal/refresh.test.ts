@@ -16,7 +16,7 @@ import {
 import { serveTreeHashes } from '../../../shared/link/serve/reading.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-// Refreshes with hashes in memory: when hashes are computed again, and when they are kept.
+// Tests the refresh with hashes in memory: when hashes are computed again, and when they are kept.
 
 const GENERATION = 345_600
 const now = 5000 * GENERATION + 100

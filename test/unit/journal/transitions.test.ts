@@ -17,7 +17,7 @@ import { behind, isExpected, movedBy } from '../../support/tables/heads.ts'
 const MODES = Object.keys(headIn) as JournalHeadMode[]
 const rows = Object.entries(moveCases) as [HeadTransitionName, (typeof moveCases)[HeadTransitionName]][]
 
-/** A different value for each field. */
+/** A value for each field of the head that differs from the value in `headIn`. */
 const other: { readonly [K in keyof JournalHead]-?: JournalHead[K] } = {
   mode: 'writing',
   epoch: THIRD,
@@ -46,7 +46,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
 
   test('leads from its modes to the expected mode, and changes only the expected fields', () => {
     for (const mode of from) {
-      // takeOver during a sync has a test of its own below
+      // another test below covers takeOver during a sync
       const head = headIn[mode]
       const to = { mode: modes[mode] }
       expect(behind(head, make(head)), mode).toEqual({ ...head, ...becomes, ...to })
@@ -91,7 +91,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   })
 })
 
-/** Applies a move that must be accepted. */
+/** Applies a move that the head must accept. */
 function played(head: JournalHead, make: (head: JournalHead) => HeadMove): JournalHead {
   const moved = movedBy(head, make(head))
   if (moved === 'refused') throw new Error(`refused: ${findBrokenHeadRules(behind(head, make(head)))}`)
@@ -212,7 +212,7 @@ describe('a replay', () => {
   })
 })
 
-/** A sync of touched items, with a replay from 8 to 30. */
+/** Returns a head during a sync of touched items, whose replay goes from position 8 to 30. */
 const sync = (change: object = {}) =>
   Object.assign(
     {

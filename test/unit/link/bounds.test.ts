@@ -7,7 +7,7 @@ import { linkMethodNames, readMethodQuestion } from '../../../shared/link/method
 import type { LinkMethod } from '../../../shared/wire/carry.ts'
 import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
-// A member may send anything: no field of a message is stored or used beyond its bounds.
+// A member may send any message, so no field of a message may be stored or used beyond its bounds.
 
 const messages = new Map(file_link.messages.map(one => [one.name, one]))
 const questionOf = (method: LinkMethod): DescMessage => {
@@ -16,7 +16,7 @@ const questionOf = (method: LinkMethod): DescMessage => {
   return found
 }
 
-/** A number has no bound except that of safe integers. */
+/** Reports whether a field is a number, whose only bound is the range of safe integers. */
 const isNumber = ({ scalar }: DescField): boolean => scalar !== undefined && ![9, 12].includes(scalar)
 
 /** Yields each message in which a single field, at any depth, exceeds its bound. */

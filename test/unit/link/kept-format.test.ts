@@ -22,8 +22,9 @@ import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { LinkMethod } from '../../../shared/wire/carry.ts'
 import { AnswerSchema, CallSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
-// Clusters of a set are upgraded one after the other, so a secondary may follow a primary of an earlier version. Data
-// of each earlier format are kept here, and this version must understand them, and be understood.
+// Clusters of a set are upgraded one after the other, so a secondary may follow a primary of an earlier
+// version. This folder keeps data of each earlier format. This version must understand the data, and earlier
+// versions must understand this version's data.
 
 interface Kept {
   interface: string
@@ -44,7 +45,7 @@ test('the data of every format, and of the present one, exist', () => {
   )
 })
 
-/** The fields and methods of an interface, one text for each. */
+/** Returns the fields and methods of an interface, one text for each. */
 const fieldsOf = ({ messages, services }: DescFile): string[] => [
   ...messages.flatMap(({ name, fields }) =>
     fields.map(({ proto: { name: field, number, type, label, typeName } }) =>
@@ -61,7 +62,7 @@ describe.each(numbers)('format %s', number => {
   const bytes = (text: string) => Buffer.from(text, 'base64')
   const file = fromBinary(FileDescriptorProtoSchema, bytes(kept.interface))
   const registry = createFileRegistry(file, () => undefined)
-  /** What that version reads from bytes; it drops unknown fields. */
+  /** Returns the fields that the earlier version reads from bytes; it drops unknown fields. */
   const asThen = (message: string, content: Uint8Array) => {
     const schema = registry.getMessage(`cloudauth.link.v1.${message}`) as DescMessage
     return toJson(schema, fromBinary(schema, content), { alwaysEmitImplicit: true })

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import * as link from '../../../shared/link/refusals.ts'
 import type { LinkRefused, RefusalCode } from '../../../shared/link/source.ts'
 
-// The text of each refusal of the link: what is wrong, and what to do next. `serve/refusals.test.ts` tests when each
-// is sent.
+// Tests the text of each refusal of the link: what is wrong, and what to do next. `serve/refusals.test.ts`
+// tests when each refusal is sent.
 
 const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: RefusalCode, text: string]>> = {
   callBodyUnreadableError: [

@@ -41,9 +41,9 @@ const question = { position, state: 'stream-wals', address: '', apiAddress: '' }
 
 interface Fake {
   now?: () => number
-  /** the primary's clock; absent: the same */
+  /** returns the primary's time; absent: the primary has the same clock */
   theirs?: () => number
-  /** signs the answers; absent: the primary */
+  /** key that signs the answers; absent: the primary's key */
   key?: typeof primary.signing | 'none'
   reply: (method: LinkMethod, call: Call) => LinkOutcome
 }
@@ -93,7 +93,8 @@ describe('the link to a primary', () => {
         return body('Heartbeat', heartbeatReply)
       },
     })
-    // Sent at 1000, answered when this clock shows 1200 and the primary's 6200: halfway it was 1100.
+    // The call was sent at 1000 and answered when this clock shows 1200 and the primary's clock 6200: halfway
+    // this clock showed 1100.
     expect(await source.heartbeat(question)).toEqual({
       ...heartbeatReply,
       time: 6200,

@@ -15,7 +15,7 @@ import { pair } from '../../builders/link.ts'
 
 const set = 'a set'
 
-/** A cluster with all the link keys that it has had. */
+/** Makes a cluster with all the link keys that it has had. */
 const cluster = () => ({ id: randomUUID(), keys: [pair(), pair(), pair()] as const })
 const [a, b, c, d] = [cluster(), cluster(), cluster(), cluster()]
 type Cluster = typeof a
@@ -44,7 +44,7 @@ const e1 = formatEpoch(1, a.id)
 const e2 = formatEpoch(2, b.id)
 const e3 = formatEpoch(3, c.id)
 
-/** Production: A wrote the first epoch, and has admitted B and C. */
+/** Returns the facts of cluster A, which wrote the first epoch, and has admitted B and C. */
 const atA = (more: Partial<FenceDecisionFacts> = {}): FenceDecisionFacts => ({
   set,
   ownEpoch: e1,
@@ -56,7 +56,7 @@ const atA = (more: Partial<FenceDecisionFacts> = {}): FenceDecisionFacts => ({
 const admission = (of: Cluster) => says([a, 0], [of, 0], e1)
 const claimOf = (of: Cluster, epoch: string) => says([of, 0], [of, 1], epoch)
 
-/** B, promoted by force. */
+/** Returns cluster B as a claimant that was promoted by force. */
 const claimantB = (more: Partial<PrimaryClaimant> = {}): PrimaryClaimant => ({
   ...known(b, 1),
   epoch: e2,
@@ -68,7 +68,7 @@ const claimantB = (more: Partial<PrimaryClaimant> = {}): PrimaryClaimant => ({
   ...more,
 })
 
-/** C, which joined B after B's promotion, and was promoted by force itself. */
+/** Returns cluster C as a claimant, which joined B after B's promotion, and was promoted by force itself. */
 const viaB = (more: Partial<PrimaryClaimant> = {}): PrimaryClaimant => ({
   ...known(c, 2),
   epoch: e3,
@@ -149,7 +149,7 @@ describe('a fence does not count', () => {
     expect(findFenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toEqual(
       claimantRevokedError(b.id),
     )
-    // also if its key is still registered under another name
+    // also refuses the claimant if its key is still registered under another name
     expect(findFenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevokedError(b.id))
   })
 
@@ -170,11 +170,11 @@ describe('a fence does not count', () => {
   })
 
   test('if an unknown epoch of its lineage belongs to a revoked cluster', () => {
-    // C itself is registered, and has entries of the revoked cluster
+    // cluster C itself is registered, and has entries of the revoked cluster
     const chain = [admission(c), says([c, 0], [c, 2], e3)]
     expect(findFenceFault(atA(), viaB({ chain }))).toBeUndefined()
     expect(findFenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevokedError(e2))
-    // epochs that both had before the revocation do not matter
+    // epochs that both clusters had before the revocation do not matter
     const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, ownEpoch: formatEpoch(2, a.id) })
     expect(findFenceFault(known2, viaB({ chain }))).toBeUndefined()
   })

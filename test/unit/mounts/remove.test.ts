@@ -64,7 +64,7 @@ function around(items: Item[]) {
   return { run: createJobRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
 }
 
-/** Runs the job until it is done. */
+/** Runs the removal job until it is done. */
 async function removed(
   run: ReturnType<typeof createJobRun>,
   meanwhile: () => void = () => undefined,

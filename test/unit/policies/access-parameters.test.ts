@@ -225,12 +225,12 @@ describe('constraints compare values in their stored form', () => {
   })
 
   test.each<[rules: Record<string, unknown>, sent: Record<string, unknown>, allowed: boolean]>([
-    // one denied item is enough
+    // one denied item of a list is enough to deny the request
     [deny({ tags: ['ops'] }), { tags: 'dev,ops' }, false],
     [deny({ tags: ['ops'] }), { tags: ['dev', ' ops '] }, false],
     [deny({ token_policies: ['*admin*'] }), { policies: 'dev,Cluster-Admins' }, false],
     [deny({ plain: ['a'] }), { plain: ['b', 'a'] }, false],
-    // allowed parameters require that every item matches
+    // allowed parameters require that every item of a list matches
     [allow({ tags: ['dev'] }), { tags: 'dev,ops' }, false],
     [allow({ tags: ['dev', 'ops'] }), { tags: ['ops', 'dev'] }, true],
     [allow({ tags: ['dev'], token_policies: ['dev'] }), { tags: 'dev', policies: 'DEV' }, true],
@@ -257,7 +257,7 @@ describe('constraints compare values in their stored form', () => {
     [deny({ tags: ['a'] }), { token_ttl: 'soon' }, true],
     [allow({ '*': [] }), { token_ttl: 'soon' }, true],
     [{}, { token_ttl: 'soon' }, true],
-    // constraints by name
+    // a constraint on the deprecated name of a field also applies to the current name
     [deny({ policies: [] }), { token_policies: 'a' }, false],
     [{ required_parameters: ['policies'] }, { token_policies: 'a' }, true],
     [{ required_parameters: ['lease'] }, { token_ttl: 5 }, true],

@@ -182,7 +182,7 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
     ['secret/ex*', 'SECRET/EXAMPLE/a', YES],
     ['secret/example', 'secret/examples', NO],
     ['secret/ex*', 'secret/e', NO],
-    // ASCII case only
+    // policies ignore the case of ASCII letters only
     ['secret/ſ', 'secret/s', NO],
     ['secret/é', 'secret/É', NO],
   ])('deny on %s, request for %s: %s', (rule, path, denied) => {
@@ -198,7 +198,7 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
   })
 
   test.each<[rules: Short, path: string, allowed: boolean]>([
-    // the better rule decides
+    // of two matching rules, the rule with higher precedence decides
     [{ 'secret/EXAMPLE': 'read', 'secret/*': 'deny' }, 'secret/EXAMPLE', YES],
     [{ 'Secret/ex*': 'read', 'secret/*': 'deny' }, 'Secret/example', YES],
     [{ 'Secret/*': 'read', 'secret/ex*': 'deny' }, 'Secret/example', NO],

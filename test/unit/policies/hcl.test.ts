@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type HclBody, HclSyntaxError, parseHcl } from '../../../shared/policies/hcl.ts'
 
-/** Converts our result to the form of the other parser: labelled blocks by label, others in a list. */
+/** Converts our result to the form of the other parser: labelled blocks by label, other blocks in a list. */
 function shaped({ attributes, blocks }: HclBody): Record<string, unknown> {
   const shape: Record<string, unknown> = { ...attributes }
   for (const { type, label, body } of blocks) {

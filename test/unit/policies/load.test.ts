@@ -99,7 +99,7 @@ describe('policies of a token', () => {
     expect(first).toBe(parsed())
     expect(policy('y').rules.map(rule => rule.path)).toEqual(['y'])
     expect(parsed()).toBe(first)
-    // more than the cache holds
+    // loads more policies than the cache holds
     for (let index = 0; index < 50; index++) {
       const path = `${'x'.repeat(100_000)}${index}`
       expect(policy(path).rules.map(rule => rule.path)).toEqual([path])

@@ -44,7 +44,7 @@ describe('a rule applies to every spelling of its path', () => {
     ['sys/auth/foo/', 'sys/auth/foobar', NO],
     ['sys/auth/', 'sys/auth', NO],
     ['sys/auth', 'sys/auth/', NO],
-    // other segments are case-sensitive
+    // path segments other than the role's name are case-sensitive
     ['auth/M/role/prod', 'auth/m/role/prod', NO],
     ['auth/m/Role/prod', 'auth/m/role/prod', NO],
     ['auth/m/role/prod/Tag', 'auth/m/role/prod/tag', NO],
@@ -72,7 +72,7 @@ describe('a rule applies to every spelling of its path', () => {
     [[{ 'auth/m/role/Prod': 'read' }, { 'auth/m/role/prod': 'deny' }], 'role/prod', ['deny']],
     [[{ 'auth/m/role/PR*': 'deny' }, { 'auth/m/role/pr*': 'read' }], 'role/prod', ['deny']],
     [[{ 'auth/+/role/PROD': 'update' }, { 'auth/+/role/prod': 'read' }], 'role/prod', ['read', 'update']],
-    // the better pattern wins in any spelling
+    // the pattern with higher precedence wins in any spelling
     [[{ 'auth/m/role/PRO*': 'read' }, { 'auth/m/role/pr*': 'deny' }], 'role/prod', ['read']],
   ])('equivalent rules are merged, and deny wins: %j on %s', (rules, path, expected) => {
     for (const order of [rules, rules.toReversed()])
@@ -110,8 +110,8 @@ describe('the table of path parameters', () => {
 })
 
 /*
- * The oracle knows nothing of trees or templates: it turns each rule into a regular expression for the one path that
- * is asked about, and sorts what matches by the five rules of precedence.
+ * The oracle uses no trees or templates: it turns each rule into a regular expression for the one requested
+ * path, and sorts the matching rules by the five rules of precedence.
  */
 interface Asked {
   parts: string[]

@@ -3,7 +3,7 @@ import { unitePolicyRules } from '../../../shared/policies/access.ts'
 import type { RequestParameter } from '../../../shared/policies/parameters.ts'
 import { parsePolicy } from '../../../shared/policies/parse.ts'
 
-/** Short form of rules: capabilities by path, separated by spaces; or a whole body. */
+/** Short form of policy rules: capabilities by path, separated by spaces, or a whole rule body. */
 export type Short = Record<string, string | Record<string, unknown>>
 
 const textOf = (policy: Short): string =>

@@ -45,7 +45,7 @@ const done: ReencryptionProgress = {
 
 const LONG_AGO = NOW - UNUSED_TERM_KEPT_MS
 
-/** The facts of a primary that may destroy the term `old`. */
+/** Returns the facts of a primary that may destroy the key term `old`. */
 const facts = (more: Partial<KeyringTermFacts> = {}): KeyringTermFacts => ({
   now: NOW,
   record: { mode: 'primary', epoch: EPOCH, treeId: 'l', ownTerm: 'new' } as KeyringTermFacts['record'],

@@ -31,7 +31,7 @@ const seen = (status: object, code = 472, more: object = {}) => seenAs('west', s
 const keyringFault = { part: 'keyring', ongoing: true, text: 'it is off', last: '12:00', ended: '' }
 const away = { ...peer, node_id: 'north', connection_status: 'disconnected' }
 
-/** Answers of a cluster, the resulting state, and a part of the sentence. */
+/** Answers of a cluster, the resulting state, and a part of the sentence that describes it. */
 const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof seen>, should: RegExp])[] = [
   ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /Invoke its init function once/],
   ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /Reindex it/],

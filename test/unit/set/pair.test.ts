@@ -28,7 +28,7 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
     /west is its secondary\. west: .*cannot take over: lag/,
   ],
   ['following', east({ recent_faults: [{ part: 'logins', ongoing: true }] }), west(), 'bad', /Logins fail/],
-  // after a planned switch
+  // the set after a planned switch
   ['unfollowed', eastClosed(), westPromoted(), 'bad', /^west serves; east does not follow it yet\.$/],
   [
     'adopting',
@@ -44,7 +44,7 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
     'busy',
     /\(merkle-diff\)\. This needs no action/,
   ],
-  // west was revoked on east
+  // the set after west was revoked on east
   [
     'revoked',
     east({ known_secondaries: [], secondaries: [] }),
@@ -67,7 +67,7 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
     'bad',
     /./,
   ],
-  // in the middle of a planned switch
+  // the set in the middle of a planned switch
   ['promoting', east(), west({ operation: promotion }), 'busy', /^west is taking over from east\./],
   ['promoting', eastClosed(), west({ operation: promotion }), 'busy', /for some seconds no cluster serves/],
   ['following', eastBehind(), westPromoted({ operation: promotion }), 'busy', /^west serves, and east is/],
@@ -78,7 +78,7 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
     'bad',
     /^No cluster serves: east has handed over or closed, and west has not/,
   ],
-  // after a promotion by force
+  // the set after a promotion by force
   ['superseded', east(), westPromoted(), 'busy', /^west serves\. east was the primary before/],
   ['peer-silent', gone(east()), westPromoted(), 'bad', /^west serves\. east does not answer/],
   [

@@ -11,8 +11,8 @@ import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 import { closedFormerPrimary, followerOf, primaryOf } from '../../builders/pair-seen.ts'
 
-// Two clusters that change their roles when requested. The program is killed before and after each request takes
-// effect, and started again.
+// Two clusters that change their roles when requested. The test kills the program before and after each
+// request takes effect, and starts it again.
 
 const READY = {
   checks: [],
@@ -34,7 +34,7 @@ interface World {
 const statusOf = (status: object, promotions: number) => ({ ...status, ssct_generation_counter: promotions })
 const otherOf = (side: PairSide): PairSide => (side === 'from' ? 'to' : 'from')
 
-/** The state change of each request. */
+/** Returns the state of both clusters after a request. */
 function applied(world: World, side: PairSide, path: string): World {
   const other = otherOf(side)
   const promotions = world.promotions + 1
@@ -55,8 +55,8 @@ interface Played {
 }
 
 /**
- * Runs a program. @param killAt number of the request at which it is killed, starting at 1; `behind`: after the
- * request took effect
+ * Runs a program. @param killAt number of the request at which the program is killed, starting at 1;
+ * `behind`: after the request took effect
  */
 function programOf(
   played: Played,

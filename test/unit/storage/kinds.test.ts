@@ -14,7 +14,7 @@ import { keyOfKind } from '../../support/tables/items.ts'
 
 const anyPartitions = itemPartitions as unknown as (kind: Kind, ...owner: string[]) => ItemPartitions
 
-/** One key of each kind, with an owner and a name if the kind has them. */
+/** One key of each kind of item, with an owner and a name if the kind has them. */
 const samples = (Object.keys(itemKinds) as Kind[]).map(kind => {
   const { pk, sk } = itemKindSpec(kind)
   const parts = [...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : [])]
@@ -138,7 +138,8 @@ describe('columns of the table of kinds', () => {
       'alias',
       'recovery-key',
       'mounts',
-      // It shows which key may be unknown to AWS; without it, a promoted cluster could not finish a rotation.
+      // the item shows which access key may be unknown to AWS; without it, a promoted cluster could not
+      // finish a rotation
       'rotation',
     ] as const)
       expect(itemKindSpec(kind).table).toBe('data')

@@ -156,7 +156,7 @@ describe('items as they are read', () => {
   test.each([
     [{ uses: 3 }, 3],
     [{}, 0],
-    // as stored before counters were kept outside the data
+    // a token as stored before counters were kept outside the data
     [{ data: token({ numUses: 5 }) }, 5],
     [{ data: token({ numUses: 5 }), uses: 4 }, 4],
   ])('the counter of %j is %i', (parts, left) => {

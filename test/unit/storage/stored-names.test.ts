@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 import { namesOfStored } from '../../support/types/stored-names.ts'
 
-// Stored names are frozen, because data under another name would not be found. Names on this list stay; new names are
-// added.
+// Stored attribute names are frozen, because data under another name would not be found. Names on this list
+// stay; new names are added.
 test('stored attributes have the names of the vector', () => {
   const frozen: unknown = JSON.parse(readFileSync(`${checkoutRoot}test/vectors/stored-names.json`, 'utf8'))
   expect(namesOfStored()).toEqual(frozen)

@@ -145,7 +145,7 @@ describe('the status of sys/health', () => {
 })
 
 describe('health with healthChecksKeyring', () => {
-  /** Returns health in one environment, and the calls to KMS. */
+  /** Makes an environment that answers health requests, and counts the calls to KMS. */
   function environment(mode: ClusterMode, checks = true) {
     const asked: string[] = []
     const [memory, told] = [{}, [] as unknown[]]
@@ -193,7 +193,7 @@ describe('health with healthChecksKeyring', () => {
     expect(asked).toHaveLength(1)
     await at(NOW + 10_000)
     expect(asked).toHaveLength(2)
-    // the clock was set back
+    // the clock was set back between two requests
     await at(NOW)
     expect(asked).toHaveLength(3)
   })

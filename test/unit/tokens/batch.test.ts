@@ -35,7 +35,7 @@ describe('reading a batch token that the keyring decrypts', () => {
     ['signed, of a term whose item is not here', 'batch-token-unsigned', signedBy(primary), undefined],
     ['signed, of a term that has no signers', 'batch-token-unsigned', signedBy(primary), term({})],
     ['of a retired term', 'term-retired', signedBy(primary), term({ signers, tokensUntil: NOW })],
-    // the clock was set back after the term was retired
+    // the clock was set back after the key term was retired
     ['of a term retired later', 'term-retired', signedBy(primary), term({ signers, tokensUntil: NOW + 1 })],
     [
       'of root, whoever signed it',

@@ -28,7 +28,7 @@ const pointer = (parent: string, child: string): Item<'child'> => ({
 const mounts = { mounts: [mount()], removing: [] }
 const cluster = { record: {}, readAt: NOW } as ClusterRead
 
-/** The hierarchy a → b → c, and a → d. */
+/** Tokens in the hierarchy a → b → c, and a → d. */
 const tokens = [
   tokenItem('a'),
   tokenItem('b', { parent: 'a' }),
@@ -180,7 +180,7 @@ describe('a chosen ID that is used again', () => {
     expect(names()).toEqual(['child token#mine kid', 'token token#kid token', 'token token#mine token'])
   })
 
-  /** A holder of an ID in an independent model of the rules. */
+  /** The holder of a token ID in an independent model of the rules. */
   interface Holder {
     id: string
     born: number

@@ -11,7 +11,7 @@ import { portsWith } from '../../builders/ports.ts'
 /** 2027-01-15T08:00:00.250Z */
 export const NOW = 1_800_000_000_250
 
-/** Builds a stored service token with these parts. */
+/** Builds a stored service token with the given parts. */
 export const token = (parts: Partial<Token> = {}): Token => ({
   type: 'service',
   hash: tokenHashOf('hvs.parent'),

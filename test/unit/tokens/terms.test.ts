@@ -12,7 +12,7 @@ import { requestsOf } from '../../builders/token-terms.ts'
 
 const DAY = 86_400
 
-/** Applies a write; undefined if its parts conflict. */
+/** Applies a write of token terms. Returns undefined if the parts of the write conflict. */
 function write(taker: TokenTermOwner, stored: TokenParameters, body: Record<string, unknown>) {
   try {
     return mergeTokenParameters(

@@ -20,7 +20,7 @@ const written = (given: object, stored?: TokenRole): TokenRole => {
   return (change as { data: TokenRole }).data
 }
 
-/** Creates a token with a role. Privileged callers have sudo on everything. */
+/** Creates a token with a role. Privileged callers have sudo on all paths. */
 async function made(
   role: object,
   given: object,

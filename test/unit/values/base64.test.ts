@@ -82,7 +82,7 @@ describe('base64', () => {
     )
   })
 
-  // An expression that tries every '=' as a start takes two minutes, so this test would time out.
+  // A regular expression that tries every '=' as a start takes two minutes, so this test would time out.
   test.each(Object.entries(decoders))('%s decodes a megabyte of padding in one pass', (_, decode) => {
     const padding = '='.repeat(1_000_000)
     expect(decode(padding)).toBeUndefined()

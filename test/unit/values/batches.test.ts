@@ -14,7 +14,7 @@ test('batches keep the order, and only a single large element exceeds the limit'
         expect(batch.length).toBeLessThanOrEqual(elements)
         expect(batch.length === 1 || bytesOf(batch) <= 50).toBe(true)
       }
-      // no batch could have taken the first element of the next one
+      // no batch has room for the first element of the next batch
       for (const [index, batch] of batches.entries()) {
         const [next] = batches[index + 1] ?? []
         if (next !== undefined) expect(batch.length === elements || bytesOf([...batch, next]) > 50).toBe(true)

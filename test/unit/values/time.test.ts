@@ -53,7 +53,7 @@ describe('parsePreciseTime', () => {
     expect(parsePreciseTime(text)).toBeUndefined()
   })
 
-  // An expression that tries every zero as a start takes minutes, so this test would time out.
+  // A regular expression that tries every zero as a start takes minutes, so this test would time out.
   test('a fraction of 500,000 digits is parsed in one pass', () => {
     const [a, b] = ['1', '2'].map(digit =>
       parsePreciseTime(`2026-03-01T10:20:30.${'0'.repeat(500_000)}${digit}Z`),

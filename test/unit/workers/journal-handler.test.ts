@@ -63,7 +63,8 @@ test('the minute run maintains the journal although an operation cannot be resta
   const handler = createJournalHandler(ports, nothing)
   await handler({ source: 'aws.events' })
   const record = 'cluster record'
-  // a restored copy, an operation, an ended epoch, terms, the journal, hashes, other clusters of the set
+  // the tasks of every minute: a restored copy, an operation, an ended epoch, key terms, the journal, hashes,
+  // other clusters of the set
   const minute = [
     record,
     record,

@@ -88,7 +88,7 @@ test('the state machine’s error of a failed step is stored as a text in the op
 test('the text of a permanent failure is stored in the operation; the state machine gets the error’s name', async () => {
   const { store, commits } = memoryStore([operation, record])
   const handler = createOperationHandler(portsAround(store), nobody)
-  // `wipe` before anything was closed
+  // the step `wipe` runs before the journal was closed
   await expect(handler(event, context)).rejects.toMatchObject({ name: 'OperationFailed' })
   expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
     expect.objectContaining({

@@ -11,8 +11,8 @@ import type { AwsTarget } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { rawServer, webServer } from '../../../support/service/server.ts'
 
-// Calls to EC2, IAM and STS with the SDK's clients: what the adapters send and read, and that deadlines hold for
-// every answer.
+// Tests calls to EC2, IAM and STS with the SDK's clients: what the adapters send and read, and that deadlines
+// hold for every answer.
 
 const ACCOUNT = '111122223333'
 const REGION = 'eu-west-1'
@@ -22,10 +22,7 @@ const meter = { count: vi.fn(), measure: () => Promise.reject(new Error('not use
 const keys = async () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
 const credentials = { accessKey: 'AK', secretKey: new Secret('secret') }
 
-/**
- * The server's own account.
- * @param sts address of STS, if it differs
- */
+/** Returns the target for calls to the server's own account. / @param sts address of STS, if it differs */
 function targetAt(url = '', maxRetries = 0, sts = url): AwsTarget {
   const endpoints = { endpoint: url, iamEndpoint: url, stsEndpoint: sts, stsRegion: '' }
   const client = { version: 'v', maxRetries, credentials, ...endpoints }
@@ -50,7 +47,7 @@ const described = (...items: string[]) =>
 const result = (action: string, inner: string) =>
   `<${action}Response xmlns="https://aws.test/"><${action}Result>${inner}</${action}Result></${action}Response>`
 
-/** Makes AWS give these answers, and returns its requests: host and form. */
+/** Makes the imitated AWS give prepared answers, and returns the host and form of its requests. */
 function answering(text: string | ((form: string) => string), status = 200) {
   const asked: string[] = []
   const post = vi.spyOn(wireTransport, 'post').mockImplementation(async ({ host, path }, headers, body) => {
@@ -69,7 +66,7 @@ const soon = () => Date.now() + 10_000
 const describeOne = (target = targetAt(), ids = ['i-1'], calls = newProvider()) =>
   describeInstancesByIds(calls, target, ids, soon())
 
-/** Each look-up, by its subject. */
+/** Each look-up of an AWS account, by its subject. */
 const lookUps: Record<string, (target: AwsTarget) => Promise<unknown>> = {
   'an instance': target => describeOne(target),
   'a user': target => createIamPrincipals(newProvider()).find(target, { type: 'user', name: 'bob' }, soon()),
@@ -198,7 +195,7 @@ describe('deadlines hold for every answer to each look-up', () => {
   const FAILED = { code: 'provider_failed' }
   const LATE = { code: 'busy', message: expect.stringContaining('did not answer in time') }
 
-  /** Makes a look-up at a hostile address. If that is not STS, STS answers normally. */
+  /** Makes a look-up at a hostile address. If the address is not the address of STS, STS answers normally. */
   async function fails(name: string, url: string, fault: object, maxRetries = 0): Promise<void> {
     const sts = await webServer(onTestFinished, (_request, response) => response.end(OWN))
     const asksSts = ['a session', 'the own account'].includes(name)

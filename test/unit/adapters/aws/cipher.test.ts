@@ -32,7 +32,7 @@ function plainKms() {
   }
 }
 
-/** A stored keyring with environments that use it, and a function that rotates it. */
+/** Makes a stored keyring, environments that use the keyring, and a function that rotates it. */
 async function world() {
   const { kms, asked } = plainKms()
   const keyFactory = createKmsKeyFactory({ keyArn: 'arn', entropy, kms })
@@ -53,7 +53,7 @@ async function world() {
     record,
     environment: () => createKmsCipher({ store, clock, entropy, kms }),
     item: () => ({ ...key('keyring'), rev: 'r', data: keyring }),
-    /** another key under the same number and name, as after a wipe and a return to the set */
+    /** replaces the key under the same number and name, as after a wipe and a return to the set */
     replaced: async () => {
       const { keyring: other } = await keyFactory.newKeyring(3000)
       const { dataKey, wrapped } = await kms.newDataKey()

@@ -29,7 +29,7 @@ const ways: [string, () => Ask][] = [
   ['over the wire', () => overTheWire],
 ]
 
-/** A server whose connections answer the first request, and then do what the test says. */
+/** Starts a server whose connections answer the first request, and then behave as the test demands. */
 async function serverOf(
   further: (socket: Socket) => void,
   first: (socket: Socket) => void = () => undefined,

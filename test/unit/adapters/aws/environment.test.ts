@@ -10,7 +10,7 @@ describe('the address of a Web Function', () => {
     ['[::]:8080', { host: '::', port: 8080 }],
     ['localhost:0', { host: 'localhost', port: 0 }],
   ])('is parsed from %s', (text, webEndpoint) => {
-    // it has no function name, and only Lambda’s credentials
+    // a Web Function has no function name, and only Lambda's credentials
     expect(read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toMatchObject({ webEndpoint, onLambda: true })
   })
 

@@ -10,7 +10,7 @@ import { createLazyKms } from '../../../../shared/adapters/aws/kms.ts'
 import { wireTransport } from '../../../../shared/adapters/aws/wire/post.ts'
 import { sized } from '../../../support/runner/size.ts'
 
-// KMS gets the same requests as from the SDK, and its answers are read in the same way.
+// Tests that our KMS client sends the same requests as the SDK, and reads answers in the same way.
 
 const MUTATED = sized(150, 1000)
 const GENERATED = sized(40, 400)
@@ -21,7 +21,7 @@ const credentials = { accessKeyId: 'AK', secretAccessKey: 'secret' }
 const state = { status: 200, text: '', sent: [] as object[] }
 const told = (host: string, path: string, headers: Record<string, string>, body: string) => {
   const { 'content-type': type, 'x-amz-target': target } = headers
-  // members of JSON may be in any order
+  // members of a JSON object may be in any order
   state.sent.push({ host, path, type, target, body: target ? JSON.parse(body) : body })
 }
 
@@ -66,7 +66,7 @@ interface Way {
 }
 
 const text = fc.string({ minLength: 1, maxLength: 9 })
-/** Keeps what survives JSON. */
+/** Generates texts that JSON can represent unchanged. */
 const word = fc.stringMatching(/^[!-~]{1,9}$/)
 const base64 = fc.uint8Array({ minLength: 1, maxLength: 20 }).map(one => Buffer.from(one).toString('base64'))
 const contextOf = (keyring: string) => ({ keyring })
@@ -106,7 +106,7 @@ const ways: Record<string, Way> = {
   },
 }
 
-/** The results of both clients for the same answer, and their last requests. */
+/** Returns the results of both clients for the same answer, and their last requests. */
 async function both(way: Way, name: string, status: number, answer: string) {
   const settled = async (work: (name: string) => Promise<unknown>) => {
     Object.assign(state, { status, text: answer, sent: [] })

@@ -7,7 +7,7 @@ const client = { version: 'v', maxRetries: -1, endpoint: '', iamEndpoint: '', st
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Returns credentials as a client gets them, and counts the fetches. */
+/** Returns credentials as a client gets them, and counts how often they are fetched. */
 function world(endsAfter?: number) {
   let asked = 0
   let fails = false

@@ -12,7 +12,7 @@ import { sdkHandler } from '../../../support/service/lean-client.ts'
 import { operations } from './wire/sdk-tables.ts'
 import { answers, inputs } from './wire/table-values.ts'
 
-// Calls to the tables mean the same with the SDK and with our own client.
+// Tests that calls to the tables have the same effect with the SDK and with our own client.
 
 const GENERATED = sized(40, 400)
 
@@ -27,7 +27,7 @@ beforeEach(() => {
   }
 })
 
-/** An engine that answers all calls alike, and a `Send` of each kind to it. */
+/** Makes an engine that answers all calls alike, and a `Send` of each client to the engine. */
 function world() {
   const state = { answer: { statusCode: 200, body: {} } as AwsJsonAnswer, asked: [] as DynamoDbCall[] }
   const engine = async (call: DynamoDbCall): Promise<AwsJsonAnswer> => {
@@ -39,7 +39,7 @@ function world() {
   return { state, wire, overWire, sdk: createSdkSend(overWire, sdkHandler(engine)) }
 }
 
-/** The result of a call, and the engine's last request. */
+/** Returns the result of a call, and the engine's last request. */
 async function outcome(
   send: TableSend,
   state: ReturnType<typeof world>['state'],

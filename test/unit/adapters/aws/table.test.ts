@@ -4,7 +4,7 @@ import { createTableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { NOW } from '../../tokens/support.ts'
 
-/** A store, and the calls that it makes to an empty engine. */
+/** Makes a store, and records the calls that it makes to an empty engine. */
 function world() {
   const inputs: Record<string, unknown>[] = []
   const send = createTableSend(async ({ input }) => {

@@ -17,7 +17,7 @@ interface Try {
 
 interface State {
   entry?: ReauthenticationFacts['entry'] & {}
-  /** the nonce that the client knows: its own, or the returned one */
+  /** the nonce that the client knows: its own nonce, or the nonce that the service returned */
   known: string
   accepted: number
 }

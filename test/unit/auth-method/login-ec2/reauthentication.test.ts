@@ -64,10 +64,7 @@ const mismatch = 'nonce does not match'
 const notNewer = 'nonce does not match and metadata is not newer'
 const older = 'metadata predates the last login'
 
-/**
- * The cases of the page, in all combinations.
- * @see docs/spec/login-ec2.md#nonce
- */
+/** The cases of the page on reauthentication, in all combinations. / @see docs/spec/login-ec2.md#nonce */
 const rows: Row[] = [
   // none | absent | no | any
   { entry: 'none', nonce: 'absent', leads: ['fresh', 'told', 'open'] },
@@ -133,7 +130,7 @@ const rows: Row[] = [
   // normal | equal | yes | - | >=
   { entry: 'normal', nonce: 'equal', disallow: true, leads: ['none', 'untold', 'closed'] },
   { entry: 'normal', nonce: 'equal', disallow: true, document: 'newer', leads: ['none', 'untold', 'closed'] },
-  // a tag that disallows reauthentication, for a role that allows migration
+  // a role tag that disallows reauthentication, for a role that allows migration
   {
     entry: 'normal',
     nonce: 'different',

@@ -39,7 +39,7 @@ interface Given {
   now?: number
 }
 
-/** Looks up with a prepared answer. Returns the ARN or the error, and the number of IAM calls. */
+/** Looks up a principal with a prepared answer. Returns the ARN or the error, and the number of IAM calls. */
 async function lookUp(
   access: AwsAccountAccess,
   { answer = found, who = app, uniqueId = 'AROAEXAMPLE', now = 0 }: Given = {},

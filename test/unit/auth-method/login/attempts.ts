@@ -19,8 +19,8 @@ export interface Surroundings {
 }
 
 /**
- * One request with its attempts, as in the dispatcher: AWS answers are kept for the whole request, items for one attempt. Items are in
- * memory. `asked` and `read` list the calls and reads so far.
+ * Makes one login request with its attempts, as in the dispatcher: AWS answers are kept for the whole
+ * request, items for one attempt. Items are in memory. `asked` and `read` list the calls and reads so far.
  */
 export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
   const memory = memoryStore(items)
@@ -47,7 +47,7 @@ export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
     deployment: { legacySignatures: false, region: 'eu-west-1', assumableRoles: [] },
     ...provider,
   }
-  /** Runs the next attempt. */
+  /** Runs the next attempt of the login. */
   const attempt = <I, G, A>(phases: RequestPhases<LoginCall, I, G, A>, prepared: unknown) => {
     const call = callWith<typeof loginFields>({
       now: ports.clock.now(),
@@ -63,7 +63,7 @@ export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
   return { attempt, stored: memory.stored, commits: memory.commits, read, drawn }
 }
 
-/** Runs attempts until there is an outcome. */
+/** Runs attempts until the login has an outcome. */
 export async function outcomeOf(login: () => ReturnType<typeof runPhases>): Promise<CallOutcome> {
   for (let tries = 0; tries < 5; tries++) {
     const step = await login()

@@ -33,7 +33,8 @@ import { ec2Facts } from '../../../builders/ec2-facts.ts'
 import { iamFacts } from '../../../builders/iam-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 
-// These tests check types: a line that must not compile fails the type check if it does.
+// These tests check types: a line marked as a type error must not compile, and the type check fails if the
+// line compiles.
 
 type Ec2Decides = Parameters<typeof ec2.decideEc2Login>[0]
 type IamDecides = Parameters<typeof iam.decideIamLogin>[0]

@@ -20,7 +20,7 @@ const EXAMPLES: Record<BindingName, string> = {
   bound_tags: 'prod, or prod* for every value that begins so',
 }
 
-/** Values that exist, by binding; for tags, values of one key. */
+/** Valid values for each binding of a role; for tags, values of one tag key. */
 const FIT: Record<BindingName, string[]> = {
   bound_region: ['us-east-1', 'cn-north-1', 'us-gov-west-1', 'eusc-de-east-1', 'xx-nowhere-99'],
   bound_ec2_instance_id: [`i-${HEX}`, 'i-01234567'],
@@ -44,7 +44,7 @@ const FIT: Record<BindingName, string[]> = {
   bound_tags: ['', 'prod', 'pro*', '*', 'a b', 'x'.repeat(256), `${'x'.repeat(256)}*`],
 }
 
-/** Values that cannot exist. */
+/** Invalid values for each binding of a role. */
 const WRONG: Record<BindingName, string[]> = {
   bound_region: ['us-east-1a', 'US-EAST-1', 'us-west-2-lax-1', 'us-east-*', 'useast1', '["us-east-1"'],
   bound_ec2_instance_id: [`ami-${HEX}`, `I-${HEX}`, HEX, 'i-*', `i-${HEX}x`, `["i-${HEX}"]`],

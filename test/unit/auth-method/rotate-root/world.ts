@@ -47,7 +47,7 @@ type Operation = 'list' | 'create' | 'create, but it was made' | 'delete'
 export interface World {
   config?: AwsClientConfig | undefined
   guard?: RotationGuard
-  /** other keys of the user, by creation time */
+  /** other access keys of the user, by creation time */
   others?: Record<string, number>
   user?: string | undefined
   /** failing IAM operations */

@@ -218,7 +218,7 @@ describe('a request', () => {
   })
 })
 
-/** Sends as fast as the client reads. */
+/** Sends an endless response, as fast as the client reads. */
 function endless(response: ServerResponse): void {
   const chunk = Buffer.alloc(64 * 1024, ' ')
   const more = () => {
@@ -228,7 +228,7 @@ function endless(response: ServerResponse): void {
   more()
 }
 
-/** Starts a TLS server. @returns it with the options that make a client trust its CA */
+/** Starts a TLS server. @returns the server, and options with which a client trusts its CA */
 async function secure(answer: Parameters<typeof createServer>[1] & {}) {
   const authority = createLocalAuthority('ours')
   const server = createServer(authority.issue('east'), answer)

@@ -36,7 +36,10 @@ const READY = {
   operation_token: { presented: { counts: true } },
 }
 
-/** Runs a switch. @param answers answers to the questions; a function means yes and runs before the answer */
+/**
+ * Runs a switch by the command. @param answers answers to the questions; a function means yes and runs before
+ * the answer
+ */
 async function played(play: Play, answers: readonly (boolean | (() => void))[]) {
   const asked: string[] = []
   const clusterOf = async (name: 'east' | 'west') => {

@@ -12,10 +12,10 @@ interface Answering {
   address: string
   health: { status: number; mode: string }
   state: string
-  /** the address that it gives to secondaries */
+  /** the address that the cluster gives to secondaries */
   linkAddress: string
   asked: { path: string; token: unknown; body: unknown }[]
-  /** its first answers to a change, in order, if they are failures */
+  /** the cluster's first failures in answer to a change, in order */
   refusals: { status: number; retryAfter?: string }[]
 }
 
@@ -73,7 +73,7 @@ let east: Answering
 let west: Answering
 let deployed: string[]
 let said: string[]
-/** The state change of a cluster when it is deployed. */
+/** The state change of a cluster at its deployment. */
 let meanwhile: (name: string) => void
 
 const certificate = (region: string) => `arn:aws:acm:${region}:111122223333:certificate/one`
@@ -87,7 +87,7 @@ const file = () => ({
     west: { account: '444455556666', region: 'us-west-2', settings: domain('west', 'us-west-2') },
   },
 })
-/** The pair of the file, with the addresses of these servers. */
+/** Returns the plan of a pair, with the addresses of the test's servers. */
 const pair = (): PairPlan => {
   const [one, other] = parsePairPlan(file())
   return [

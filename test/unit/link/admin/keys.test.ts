@@ -13,7 +13,7 @@ import { Secret } from '../../../../shared/values/secret.ts'
 
 const entropy = { bytes: randomBytes, uuid: randomUUID }
 const placed = (place: Key, field: string) => `${place.pk}/${place.sk}/${field}/`
-/** A cipher that adds the place to the text, and decrypts only at the same place. */
+/** A cipher that adds the item's place to the text, and decrypts a text only at the same place. */
 const cipher = {
   encrypt: async (place: Key, field: string, text: string) => (placed(place, field) + text) as never,
   decrypt: async (place: Key, field: string, text: string) => {
@@ -38,7 +38,7 @@ test('a secondary’s pending keys are encrypted for their own item, and replace
   })
   const text = await decryptPendingLinkKey(change?.data.pair ?? ('' as never), cipher)
   expect(linkPublicKeysOf(parseLinkKeyPairs(text))).toEqual(parseLinkPublicKeys(publicKey))
-  // activation stores them in the cluster record
+  // activation stores the encrypted keys in the cluster record
   const own = await decryptOwnLinkKey(await encryptOwnLinkKey(text, cipher), cipher)
   expect(linkPublicKeysOf(own)).toEqual(parseLinkPublicKeys(publicKey))
 })

@@ -22,7 +22,7 @@ let epoch: string
 let asked: string[]
 let patiences: number[]
 let down: boolean
-/** no cluster answers until then, epoch milliseconds */
+/** epoch milliseconds from which clusters answer */
 let reachedAt: number
 
 beforeEach(async () => {
@@ -56,7 +56,10 @@ beforeEach(async () => {
 const meets = (of: Partial<SetMembership>) =>
   west.write(key('member', east.record.id), { statements: [], addresses: [], ...of })
 
-/** The ports of a fencing cluster, and the addresses that it calls. Time passes while it sleeps. */
+/**
+ * Returns the ports of a fencing cluster, and records the addresses that it calls. Time passes while the
+ * cluster sleeps.
+ */
 async function asking(
   work: (ports: FencingPorts, to: CreateLinkCarrier) => Promise<void>,
 ): Promise<string[]> {
@@ -77,7 +80,7 @@ const pass = (ms: number): void => {
   east.clock.ms = west.clock.ms = Math.max(east.clock.ms, west.clock.ms) + ms
 }
 
-/** Runs the worker for so long. */
+/** Runs the worker that fences other clusters for `lasting` milliseconds. */
 const fencing = (lasting = 0) => asking((ports, to) => fenceOtherClusters(ports, to, west.clock.ms + lasting))
 
 const promotedAt = (at: number) =>
@@ -183,7 +186,7 @@ describe('after a promotion', () => {
     expect(new Set(patiences.slice(4))).toEqual(new Set([10_000]))
     pass(8 * 60_000)
     const before = patiences.length
-    // the ten minutes end during this run
+    // the ten minutes end during this run of the worker
     expect((await fencing(120_000)).length).toBe(30)
     expect(new Set(patiences.slice(before)), 'a later run begins where the one before ended').toEqual(
       new Set([10_000]),
@@ -280,7 +283,7 @@ describe('fenceBeforeServing', () => {
   test('makes the successor fence at once; calls of unknown clusters wake nothing', async () => {
     await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken'])
-    // after a promotion it calls all the time anyway, and a cluster that was silent so far at once
+    // after a promotion the cluster calls other clusters all the time, and a silent cluster at once
     const promoted = { operation: 'o', request: 'r', warnings: [], at: east.clock.ms }
     await east.write(key('promoted'), promoted)
     await asking(fenceBeforeServing)

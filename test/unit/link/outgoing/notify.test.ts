@@ -14,7 +14,7 @@ beforeEach(async () => {
 const entropy = { bytes: randomBytes, uuid: randomUUID }
 
 describe('notices', () => {
-  /** An admitted secondary, as a cluster with a link service. */
+  /** Makes an admitted secondary, as a cluster with a link service. */
   async function secondary(name: string) {
     const world = await primaryWorld()
     await follower(primary, name).activate(await primary.token(name))
@@ -25,7 +25,7 @@ describe('notices', () => {
       link: { ...world.record.link, primaryKey: primary.keys.signing.toString('base64') },
     })
     const known = await primary.secondary(name)
-    // it signs answers with the key that it was admitted with
+    // the secondary signs answers with the key with which it was admitted
     await primary.write(key('secondary', name), { ...known, publicKey: formatLinkPublicKeys(world.keys) })
     return world
   }
@@ -39,7 +39,7 @@ describe('notices', () => {
         primary.clock.ms += ms
       },
     }
-    // ports as of a function: reading an undeclared one throws
+    // imitates the ports of a function: reading an undeclared port throws
     const ports = Object.defineProperty({ ...primary.ports, clock, entropy } as never, 'instances', {
       enumerable: true,
       get: () => {

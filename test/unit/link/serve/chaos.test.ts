@@ -54,7 +54,7 @@ function badNetwork(world: World, random: () => number) {
     if (chance('repeated', 0.15)) unseen(sent)
     const old = seen[Math.floor(random() * seen.length)]
     if (old && chance('played back', 0.2)) unseen(old)
-    // as a call of another method
+    // replays the message as a call of another method
     if (old && chance('played back as another', 0.05)) unseen({ ...old, method: 'Heartbeat' })
     const answer = await arrive({ method, bytes: mangled(sent.bytes) })
     if (chance('answer lost', 0.1)) throw new Error('answer lost')
@@ -70,7 +70,7 @@ function badNetwork(world: World, random: () => number) {
   }
 }
 
-/** The times of signed calls that took effect on a secondary's item, in order. */
+/** Returns the times of signed calls that took effect on a secondary's item, in order. */
 const effectsOn = (commits: readonly (readonly Change[])[], id: string): number[] =>
   commits.flat().flatMap(change => {
     if (change.kind !== 'put' || change.key.kind !== 'secondary' || change.key.sk !== id) return []
@@ -127,7 +127,8 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
   const unexpected: unknown[] = []
   const tried = (member: Member) =>
     step(member).catch((error: unknown) => {
-      // The answer to a successful activation was lost. After a heartbeat the token cannot be used again.
+      // The answer to a successful activation was lost. After a heartbeat the activation token cannot be used
+      // again.
       if (!(error instanceof LinkSilent || error instanceof LinkRefused)) unexpected.push(error)
     })
 
@@ -158,7 +159,7 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
       [...new Set(times)].toSorted((a, b) => a - b),
     )
   }
-  // the faults under test have happened
+  // the test is only valid if each kind of fault has happened
   for (const name of ['lost', 'answer lost', 'repeated', 'delayed', 'played back', 'cut off', 'changed'])
     expect(network.counts[name], name).toBeGreaterThan(0)
 })

@@ -26,7 +26,7 @@ const told = () =>
   })
 const reason = { why: 'link' }
 
-/** A token with all claims of a real one, signed with the guesser's own key. */
+/** Makes a token with all claims of a real token, signed with the guesser's own key. */
 async function guess() {
   const claims = readActivationClaims(await w.token('north'))
   if (!claims) throw new Error('no token')

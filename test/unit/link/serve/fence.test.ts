@@ -35,7 +35,7 @@ interface Change {
   from?: string
 }
 
-/** A secondary that was promoted by force, in the epoch with that number. */
+/** Makes a secondary that was promoted by force, in the epoch with a given number. */
 async function claimant(name = 'west', number = 2) {
   const one = follower(w, name)
   const { statement } = await one.activate(await w.token(name))

@@ -6,8 +6,8 @@ import { readUnverifiedLinkOutcome, signLinkCall } from '../../../../shared/link
 import { linkMethodNames } from '../../../../shared/link/methods.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
-// Whatever a member signs and whatever a stranger sends is refused as the sender's fault, and nothing of it is
-// stored.
+// The link refuses every fuzzed message of members and strangers as the sender's fault, and stores nothing of
+// it.
 
 let w: World
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const bodies = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
-  // Fields of any number and wire type, with lengths and counts of any size.
+  // Generates fields of any number and wire type, with lengths and counts of any size.
   fc
     .array(fc.tuple(fc.nat(127), fc.uint8Array({ maxLength: 40 })), { maxLength: 20 })
     .map(parts => Uint8Array.from(parts.flatMap(([tag, bytes]) => [tag, bytes.length, ...bytes]))),

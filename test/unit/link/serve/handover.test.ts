@@ -8,7 +8,7 @@ let w: World
 beforeEach(async () => {
   w = await primaryWorld()
   w.memory.entries.set(1, createNoopEntry({ epoch: w.epoch, seq: 1 }, w.clock.ms))
-  // the second position was allocated, and nothing was written there
+  // the second position was allocated, and no entry was written at it
   w.memory.set({ last: 3 })
   w.memory.entries.set(3, createNoopEntry({ epoch: w.epoch, seq: 3 }, w.clock.ms))
 })

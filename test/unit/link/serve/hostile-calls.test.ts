@@ -15,10 +15,10 @@ import { pair } from '../../../builders/link.ts'
 import { mutated, mutations } from '../../../builders/mutations.ts'
 import { follower, primaryWorld } from './world.ts'
 
-// Bytes on the wire are changed: whole calls with their envelopes, by every protocol, and signed answers of a
-// primary. No internal error follows.
+// Changes bytes on the wire: of whole calls with their envelopes, by every protocol, and of signed answers of
+// a primary. No change may cause an internal error.
 
-/** Calls and answers of each method. */
+/** Number of changed calls and answers for each method. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 25)
 
 type Kept = Record<LinkMethod, Record<'question' | 'answer', string>>
@@ -29,8 +29,8 @@ const keptBytes = (method: LinkMethod, which: 'question' | 'answer') =>
   Buffer.from(kept.messages[method][which], 'base64')
 
 /**
- * The codes of Connect that may be answered: those of refusals, and those of the library itself, without `internal`
- * and `unknown`.
+ * The error codes of Connect that the link may answer: the codes of refusals, and the codes of the library
+ * itself, without `internal` and `unknown`.
  */
 const DECLARED = new Set([
   'unauthenticated',
@@ -42,7 +42,7 @@ const DECLARED = new Set([
   'unimplemented',
   'deadline_exceeded',
 ])
-/** The same codes as numbers, for gRPC-Web. */
+/** The codes of `DECLARED` as numbers, for gRPC-Web. */
 const NUMBERS = new Set([0, 3, 4, 7, 8, 9, 12, 14, 16])
 
 const types = [
@@ -69,7 +69,7 @@ beforeAll(async () => {
   await one.activate(await w.token('west'))
 })
 
-/** A call as it is on the wire. */
+/** Returns the bytes of a call on the wire. */
 function callBytes(method: LinkMethod): Buffer {
   w.clock.ms += 1000
   const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }

@@ -14,12 +14,13 @@ import { CallSchema, file_link } from '../../../../shared/wire/gen/link_pb.ts'
 import { LONGEST, mutated, mutations } from '../../../builders/mutations.ts'
 import { follower, primaryWorld } from './world.ts'
 
-/** Questions of each kind. */
+/** Number of changed requests of each kind. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 80)
 
-// A member signs a valid question with some changed bytes. The primary answers the question or refuses it as the sender's fault; a refused question changes nothing.
+// A member signs a valid request with some changed bytes. The primary answers the request or refuses it as
+// the sender's fault; a refused request changes nothing.
 
-/** A primary, with questions of a secondary, and of a newcomer who has a token. */
+/** Makes a primary, with requests of a secondary, and of a new cluster that has a token. */
 async function scene() {
   const w = await primaryWorld()
   const one = follower(w, 'west')
@@ -36,7 +37,7 @@ const activation = ({ w, north, token }: Scene) => {
   return sealActivationRequest({ ...north.request, ...keys, ...nothing, token }, to, north.pair, randomBytes)
 }
 
-/** A question, written by the method's own form. */
+/** Makes a request of each method, in the method's own form. */
 const questions: Readonly<Record<LinkMethod, (of: Scene) => Uint8Array>> = {
   Activate: of => linkMethods.Activate.forms.question.write(activation(of)),
   Heartbeat: ({ w, one: { request } }) =>
@@ -96,7 +97,7 @@ const stored = ({ w }: Scene) =>
 const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
   [...new Set([...before.keys(), ...after.keys()])].filter(place => before.get(place) !== after.get(place))
 
-/** The items that an answered call may change: its caller's heartbeat, and for role changes more. */
+/** The items that an answered call may change: the caller's heartbeat, and for role changes further items. */
 const changes: Partial<Record<LinkMethod, readonly string[] | 'roles'>> = {
   Heartbeat: ['secondary|west'],
   Activate: 'roles',
@@ -104,7 +105,7 @@ const changes: Partial<Record<LinkMethod, readonly string[] | 'roles'>> = {
   Fence: 'roles',
 }
 
-/** Codes for the sender's fault, or for a repeat; never an internal error. */
+/** Expects a code for the sender's fault or for a repetition, and never an internal error. */
 function expectAnswered({ status, said }: { status: number; said: string }) {
   expect([200, 400, 401, 403, 503], said).toContain(status)
   if (status === 503) expect(said).toMatch(/the keyring has no term \d+ yet/)

@@ -9,7 +9,7 @@ const EPOCH = '000001.aaaaaaaaaaaa'
 const head: JournalHead = { ...createFirstHead(EPOCH, 1), last: 3 }
 const lineage: JournalLineage = [[EPOCH, 1]]
 
-/** A journal whose head changes with each read. */
+/** Makes a journal whose head changes with each read. */
 function journalOf(...heads: JournalHead[]): Pick<Journal, 'head' | 'entries' | 'moveHead'> {
   return {
     moveHead: async ({ expect, next }) => {

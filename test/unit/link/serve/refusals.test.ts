@@ -17,7 +17,7 @@ import { type Call, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
 
-// Each row of the refusal table is reached through the service.
+// Each row of the refusal table is reached through the link service.
 
 let w: World
 let last: ReturnType<typeof readUnverifiedLinkOutcome>
@@ -40,7 +40,7 @@ const admitted = async (name = 'west') => {
 }
 type Follower = ReturnType<typeof newcomer>
 
-/** A call that does not follow the rules of our own clusters. */
+/** Sends a call that does not follow the rules of our own clusters. */
 const raw = (
   method: LinkMethod,
   body: Uint8Array,
@@ -55,7 +55,7 @@ const raw = (
     }),
   )
 
-/** An `Activate` by a newcomer with changed content. */
+/** Sends an `Activate` of a new cluster with changed content. */
 const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObject) => {
   const one = newcomer()
   const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0) }
@@ -78,7 +78,7 @@ const heartbeatWith = async (one: Follower, change: object) => {
   const body = linkMethods.Heartbeat.forms.question.write({ ...asked, format: LINK_FORMAT, ...change })
   await raw('Heartbeat', body, { signing: one.pair.signing })
 }
-/** A `Fence` by a cluster that names a key of its own and signs with it. */
+/** Sends a `Fence` of a cluster that names a key of its own and signs with this key. */
 const fenceBy = async (cluster: string, epoch: string, change: object = {}, signs = pair()) => {
   const own = signs.keys.signing.toString('base64')
   const asked = {
@@ -107,7 +107,7 @@ const conflicts = () => {
 const fails = (error: Error) => {
   w.memory.journal.readRaw = () => Promise.reject(error)
 }
-/** Makes this cluster follow another one from the next commit on. */
+/** Makes this cluster follow another cluster from the next commit on. */
 const closedMeanwhile = () => {
   const { commit } = w.store
   w.store.commit = async changes => {
@@ -115,12 +115,12 @@ const closedMeanwhile = () => {
     return commit(changes)
   }
 }
-/** Expects that the refusal is logged. */
+/** Waits for a request, and ignores its refusal. */
 const told = (asked: Promise<unknown>) => asked.catch(() => undefined)
 const CLAIMANT = randomUUID()
 const CLAIM = formatEpoch(9, CLAIMANT)
 
-/** How each row is reached, and its text. */
+/** The requests that reach each row of the refusal table, and the row's text. */
 const reached: Record<string, () => Promise<LinkRefused>> = {
   callBodyUnreadableError: async () => {
     const one = await admitted()
@@ -433,7 +433,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
 }
 
-/** Refusals that a secondary makes itself; `source-link.test.ts` tests them. */
+/** Refusals that a secondary makes itself, which `source-link.test.ts` tests. */
 const SAID_HERE = ['primaryTooNewError']
 
 test('every refusal has a case', () => {

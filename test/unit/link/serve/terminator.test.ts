@@ -9,14 +9,14 @@ import type { Call } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
-// A TLS terminator between two clusters intercepts the call that hands in an activation token, and misuses it.
+// A TLS terminator between two clusters intercepts the call with an activation token, and misuses the token.
 
 let w: World
 beforeEach(async () => {
   w = await primaryWorld()
 })
 
-/** A cluster whose `Activate` never arrives, because the terminator has it. */
+/** Makes a cluster whose `Activate` never arrives, because the terminator keeps it. */
 async function keptBack(name = 'west') {
   const kept: Call[] = []
   const carry: CarryLinkCall = async (_method, call) => {
@@ -36,7 +36,7 @@ const refusalOf = async (call: Call): Promise<string> => {
   return outcome.case === 'refusal' ? outcome.value.text : String(outcome.case)
 }
 
-/** All bytes of a body, also those that are encoded in it. */
+/** Returns all bytes of a body, including bytes that are encoded in it. */
 const readsIn = (body: Uint8Array): string => {
   const text = Buffer.from(body).toString('latin1')
   return text + Buffer.from(text, 'base64').toString('latin1')

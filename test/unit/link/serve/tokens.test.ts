@@ -13,8 +13,8 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { withOneBitChanged } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 
-// Tests when an activation token is valid, in both of its forms: wrapped, which anybody can use, and sealed to the
-// public key of one secondary.
+// Tests when an activation token is valid, in both of its forms: a wrapped token, which anybody can use, and
+// a token sealed to the public key of one secondary.
 
 let w: World
 beforeEach(async () => {
@@ -24,7 +24,7 @@ beforeEach(async () => {
 const forms = ['wrapped', 'public-key'] as const
 type Form = (typeof forms)[number]
 
-/** A follower, and a token in this form that was made for it, as the follower reads it. */
+/** Makes a follower, and a token of the given form for the follower, as the follower reads it. */
 async function given(form: Form, name = 'west') {
   const one = follower(w, name)
   if (form === 'wrapped') return { one, token: await w.token(name) }
@@ -36,7 +36,7 @@ async function given(form: Form, name = 'west') {
 /** All items in the primary's tables. */
 const everything = () => JSON.stringify(w.stored.all())
 
-/** Expects that the attempt is refused with this text, and that the primary's tables are unchanged. */
+/** Expects that an attempt is refused with a given text, and that the primary's tables are unchanged. */
 async function refused(attempt: () => Promise<unknown>, words: string) {
   const before = everything()
   const error = await attempt().catch((one: unknown) => one)
@@ -130,7 +130,8 @@ describe.each(forms)('an activation token in the %s form', form => {
     const other = await primaryWorld()
     const foreign = await other.token('west')
     const { set, primaryKey } = readActivationClaims(foreign) ?? { set: '', primaryKey: '' }
-    // It names the other primary, whose key this one does not have, so its address is not trusted.
+    // The token names the other primary, whose key this primary does not have, so the token's address is not
+    // trusted.
     await expect(one.activateBy(foreign)).rejects.toThrow('belongs to another DR set')
     expect([set === w.set, primaryKey === w.keys.signing.toString('base64url')]).toEqual([false, false])
     await refused(() => one.activate(foreign), 'not sealed to the key of this cluster, for this set')

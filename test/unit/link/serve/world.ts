@@ -28,7 +28,7 @@ import { memoryStore } from '../../../support/tables/memory-store.ts'
 export const START = 1_800_000_000_000
 export const ADDRESS = 'https://primary.example'
 
-/** A journal in memory with the methods that the link uses. */
+/** Makes a journal in memory with the methods that the link uses. */
 function memoryJournal(first: JournalHead) {
   let head = first
   const all = new Map<number, JournalEntry>()
@@ -67,7 +67,7 @@ function memoryJournal(first: JournalHead) {
     page: async () => new Map([['0a', { sums: new Map([['p', [1n, 2n, 3n] as const]]) }]]),
     pageHashes: async pk => {
       if (pk !== treeRootsPk('a life')) return new Map([['00', { hash: `hash in ${pk}`, asOf: '' }]])
-      // both roots are current
+      // stores both roots as current
       const seq = await findDenseFrontier(journal as Journal, head)
       const asOf = positionText({ epoch: epochAt(head.lineage, seq) || head.epoch, seq })
       return new Map(
@@ -85,7 +85,7 @@ function memoryJournal(first: JournalHead) {
   }
 }
 
-/** A cipher that adds the place to the text, and decrypts only at the same place. */
+/** Makes a cipher that adds the item's place to the text, and decrypts a text only at the same place. */
 function placeCipher(keyring: string) {
   const placed = ({ pk, sk }: Key, field: string) => `${pk}|${sk}|${field}|`
   return {
@@ -120,7 +120,7 @@ export const guessed = (token: string): string => token.slice(0, -1) + (token.en
 
 export type World = Awaited<ReturnType<typeof primaryWorld>>
 
-/** A primary in memory with its link service and its own clock. */
+/** Makes a primary in memory with its link service and its own clock. */
 export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const clock = { ms: START }
   const { store, stored, commits, as } = memoryStore()
@@ -177,7 +177,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   }
 }
 
-/** The ports of the link, and the values that they received. */
+/** Returns the ports of the link, and records the values that they received. */
 function portsAround(clock: { ms: number }, own: object) {
   const log: unknown[] = []
   const audited: object[] = []
@@ -214,7 +214,7 @@ const revoking = async (
   )
 }
 
-/** A cluster that wants to follow a primary, with its keys and its clock. */
+/** Makes a cluster that wants to follow a primary, with its keys and its clock. */
 export function follower(
   world: World,
   name: string,

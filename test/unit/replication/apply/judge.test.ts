@@ -38,7 +38,7 @@ const stepsOf = (verdict: ReturnType<typeof judgeBucketChanges>): BucketWrite =>
   return verdict.steps
 }
 
-/** A secondary that has applied the given pieces. */
+/** Returns a secondary that has applied the given pieces. */
 const having = (pieces: readonly BucketChanges[], setting = streaming) => {
   const at = tables()
   for (const piece of pieces) expect(at.write([planBucketWrite(piece, setting)])).toBe('done')
@@ -96,7 +96,7 @@ describe('marks', () => {
 describe('during the replay after a sync', () => {
   const replay: ApplySettings = { ...streaming, incarnation: 3, replayUntil: 2 }
 
-  /** A policy that was written twice. The sync has fetched its second state. */
+  /** Makes a policy that was written twice. The sync has fetched its second state. */
   const fetched = () => {
     const w = writer()
     w.commit(0, [x, '1'])

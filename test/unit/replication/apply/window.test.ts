@@ -72,7 +72,10 @@ function chance(seed: number) {
 
 class Crash extends Error {}
 
-/** Tables whose calls are delayed, whose answers get lost, and whose callers crash. Some writes arrive long afterwards. */
+/**
+ * Makes tables whose calls are delayed, whose answers get lost, and whose callers crash. Some writes take
+ * effect long afterwards.
+ */
 function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void)[]): ApplyTarget {
   const { of, wait } = chance(seed)
   return {
@@ -202,7 +205,7 @@ describe('a window', () => {
         async (commits, cut, moments, seed) => {
           const { entries, items } = written(commits)
           const start = cut % (entries.length + 1)
-          // each item as it was at some moment after the start
+          // each item is fetched in its state at some moment after the start
           const fetched = new Map<string, StoredItem>()
           for (const [index, place] of places.entries()) {
             const moment = start + ((moments[index] ?? 0) % (entries.length - start + 1))

@@ -14,7 +14,7 @@ const slots: [slot: string, limbs: LeafLimbs][] = [
   [`g${alive}`, [4n, 5n, 6n]],
 ]
 
-/** A bucket without items; each read returns the next of the given answers. */
+/** Makes a bucket without items. Each read of the bucket returns the next of the given answers. */
 function reading(...answers: StoredTreeBucket[]) {
   let asked = 0
   const journal = {
@@ -51,7 +51,7 @@ const clock = {
   },
 }
 
-/** The verdicts on suspects at each look. */
+/** Returns the verdicts on suspected items at each check. */
 const found = (says: Record<string, (string | undefined)[]>) => {
   let look = -1
   return findLastingFaults(

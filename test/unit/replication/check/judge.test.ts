@@ -19,7 +19,7 @@ import {
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, type Place, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 
-// A bucket is judged by the content of its items, not by the leaf that they store.
+// Tests that a bucket is judged by the content of its items, not by the leaves that the items store.
 
 const now = 1_800_000_000
 const alive = Math.ceil(now / 345_600) + 1

@@ -380,7 +380,7 @@ describe('a switch in a drill', () => {
   })
 
   test('is measured by the longest time without a serving cluster', async () => {
-    // more than 1 s without a serving cluster, then served until the end
+    // no cluster serves for more than 1 s; then a cluster serves until the end
     let isAsked = false
     const served = [200, 503, 503, 503, 503, 200]
     let looks = 0

@@ -28,7 +28,7 @@ const part = (name: string, entries: DifferenceReport['entries']): Item<'report'
   data: { at: 0, epoch: '000002.ba9876543210', forkPoint: 3, entries, keys: [] },
 })
 
-/** Report parts as the store lists them. */
+/** Returns a store that lists the parts of a report. */
 function storeOf(parts: readonly Item<'report'>[]) {
   const list = async (_: unknown, { after = '', limit = 0 }: { after?: string; limit?: number }) =>
     parts.filter(({ sk }) => sk > after).slice(0, limit)

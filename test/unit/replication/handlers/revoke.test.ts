@@ -49,7 +49,7 @@ interface World {
 const OTHER = '66666666-7777-8888-9999-aaaaaaaaaaaa'
 const THIRD = 'bbbbbbbb-cccc-dddd-eeee-ffffffffffff'
 
-/** A term whose signers have been primaries: cluster ids and their names. */
+/** Makes a key term whose signers have been primaries: cluster IDs and their names. */
 const signedBy = (...signers: [cluster: string, name: string][]): Item => ({
   ...key('term', 't-1'),
   rev: 'r',
@@ -71,7 +71,7 @@ const met = (cluster: string): Item => ({
   data: { statements: [], addresses: ['https://met'] },
 })
 
-/** Revokes `id`. Returns the answer, further audit entries, and the commits. */
+/** Revokes the secondary `id`. Returns the answer, further audit entries, and the commits. */
 function revoking(
   id: string,
   { items = [], verdicts = [] }: World,
@@ -146,7 +146,7 @@ test('a repeated name revokes the same cluster again, and keeps the known facts'
   })
 })
 
-/** The ids and names that a revocation has stored. */
+/** Returns the IDs and names that a revocation has stored. */
 const revokedIn = (commits: readonly (readonly Change[])[]): string[] =>
   commits.flat().flatMap(change => (change.kind === 'put' ? [`${change.key.kind} ${change.key.sk}`] : []))
 

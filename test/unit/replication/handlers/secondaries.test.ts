@@ -101,7 +101,7 @@ async function callOf(
 
 const codeAndText = (error: { code: string; message: string }) => [error.code, error.message]
 
-/** Makes a token, after the first step of its endpoint. */
+/** Makes an activation token, after the first step of its endpoint. */
 async function tokenOf(call: Parameters<typeof makeSecondaryToken>[0]) {
   await auditReplacement(call)
   return makeSecondaryToken(call)

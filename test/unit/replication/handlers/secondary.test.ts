@@ -41,7 +41,7 @@ interface World {
   record?: Partial<ClusterRecord>
   verdicts?: ('done' | 'conflict')[]
   items?: Item[]
-  /** the operation's state after that many polls */
+  /** the operation's state after some polls */
   becomes?: Partial<OperationState>
 }
 

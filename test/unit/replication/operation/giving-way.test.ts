@@ -8,7 +8,7 @@ import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
 
-/** Returns the changes that end an operation in this state for another one. */
+/** Returns the changes that end an operation in a given state so that another operation can begin. */
 function madeWay(state: Partial<OperationState> | undefined, to: OperationName) {
   const data: OperationState = {
     name: 'promotion',
@@ -28,7 +28,7 @@ function madeWay(state: Partial<OperationState> | undefined, to: OperationName) 
 }
 
 const asked = ['promotion', 'update-primary', 'disable', 'demotion', 'activation'] as const
-/** The operations that may replace another one, by its name and step. No others may. */
+/** The operations that may replace another operation, by the name and step of the replaced operation. */
 const making: Readonly<Record<string, readonly OperationName[]>> = {
   'promotion drain': ['promotion', 'update-primary', 'disable'],
   'update-primary find': ['promotion', 'update-primary', 'disable'],

@@ -46,7 +46,7 @@ const operationWith = (more: Partial<OperationState> = {}): Item<'operation'> =>
   } as OperationState,
 })
 
-/** Step Functions that records started executions, some of which have ended. */
+/** Imitates Step Functions. Records started executions, some of which have ended. */
 function machines(ended: readonly string[] = []) {
   const started: string[] = []
   const start: Ports['workflows']['start'] = async (name, id, before = 0) => {

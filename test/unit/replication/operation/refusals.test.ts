@@ -4,7 +4,8 @@ import * as token from '../../../../shared/ceremony/refusals.ts'
 import * as journal from '../../../../shared/journal/refusals.ts'
 import * as role from '../../../../shared/replication/operation/refusals.ts'
 
-// Tests each refusal of replication: what is wrong, and what to do next. Scripts and runbooks quote them.
+// Tests the text of each refusal of replication: what is wrong, and what to do next. Scripts and runbooks
+// quote these texts.
 
 const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError['code'], text: string]>> = {
   ownAddressUnknownError: [

@@ -87,7 +87,7 @@ const NO_LINK = '400 this cluster has no credentials for a primary, so it cannot
 const READDRESSED = { isNewAddress: true }
 const BY_ADDRESSES = { byAddresses: true }
 
-/** The answers by state, in the order of `states`. */
+/** The answers to a call by state, in the order of `states`. */
 const forPrimaries = [NOBODY, NO_PRIMARY, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]
 const forSecondaries = [NOBODY, NO_SECONDARY, NO_SECONDARY, BECOMES, OK, OK, OK, OK]
 const table: [call: RoleEndpoint, change: RoleTransitionRequest, said: string[]][] = [
@@ -127,7 +127,7 @@ const anytime: readonly RoleEndpoint[] = [
   'secondary/operation-token/delete',
 ]
 
-/** Calls that may replace a waiting operation, which is checked when they begin. */
+/** Calls that may replace a waiting operation, which each call checks when it begins. */
 const takingOver: readonly RoleEndpoint[] = [
   'secondary/promote',
   'secondary/disable',

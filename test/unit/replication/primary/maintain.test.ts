@@ -35,7 +35,7 @@ let head: JournalHead
 let body: JournalEntry['body'] | undefined
 /** time of the stored root of the whole tree */
 let whole: Pick<StoredPageHash, 'at' | 'pages'>
-/** the generation of both stored roots; absent: the current one */
+/** the generation of both stored roots; absent: the current generation */
 let gen: number | undefined
 
 beforeEach(() => {
@@ -99,7 +99,7 @@ const ports = () => {
   })
 }
 const looked = () => calls.filter(name => name === 'pageHashes').length
-/** Makes each journal entry change that many pages. */
+/** Makes each journal entry change `pages` pages. */
 function changing(pages: number): void {
   const changes = new Map<string, JournalEntry['body'][number]>()
   for (let sk = 0; changes.size < pages; sk++) {
@@ -160,7 +160,7 @@ describe('refreshing hashes', () => {
 })
 
 describe('a paced refresh', () => {
-  /** Returns the pages that were read since the last call. */
+  /** Returns the numbers of the pages that were read since the last call. */
   function pagesRead(): number {
     const read = calls.filter(name => name === 'page').length
     calls = []
@@ -229,7 +229,7 @@ describe('a paced refresh', () => {
 const DAY = 24 * 3600 * 1000
 const NOW = 1_800_000_000_000
 
-/** A journal with entries of the given ages in days. Entries older than 30 days are deleted. */
+/** Makes a journal with entries of the given ages in days. Entries older than 30 days are deleted. */
 function journalOf(ages: readonly number[], parts: Partial<JournalHead> = {}) {
   const head: JournalHead = {
     ...createFirstHead(EPOCH, 1),

@@ -11,7 +11,7 @@ const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
 const head = { ...createFirstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 100 } as const
 const answers: PrimaryFacts = { state: 'answers', format: 1, lag: 0 }
-/** Facts of a secondary without obstacles. */
+/** Facts of a secondary that can be promoted without obstacles. */
 const fine: PromotionFacts = {
   head,
   primary: answers,

@@ -11,7 +11,7 @@ import { movedBy } from '../../../support/tables/heads.ts'
 const EPOCH = '000001.aaaaaaaaaaaa'
 const clock = { now: () => 0, sleep: async () => undefined }
 
-/** A closed journal that has entries at the given positions only. */
+/** Makes a closed journal that has entries at the given positions only. */
 function closed(seq: number, there: readonly number[]) {
   let head: JournalHead = { ...createFirstHead(EPOCH, 1), mode: 'closed', last: seq }
   const entries = new Map<number, JournalEntry>(

@@ -14,7 +14,7 @@ const ID = '11111111-2222-3333-4444-bbbbbbbbbbbb'
 const head = { ...createFirstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 98 } as const
 const reported = { epoch: EPOCH, seq: 107, frontier: 105, skew: 0 }
 
-/** Values of each fact that decides a promotion. The test tries all combinations. */
+/** Values of each fact on which a promotion depends. The test tries all combinations. */
 const values: {
   readonly [K in keyof PromotionPlanInput['facts']]: readonly PromotionPlanInput['facts'][K][]
 } = {

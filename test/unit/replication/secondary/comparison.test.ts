@@ -76,7 +76,7 @@ const newFollower = (): Follower =>
   }) as unknown as Follower
 const pages = Array.from({ length: 256 }, (_, page) => page.toString(16).padStart(2, '0'))
 
-/** Takes steps until there is nothing to do. */
+/** Takes steps until the follower has nothing to do. */
 async function compared(follower = newFollower()): Promise<void> {
   while ((await takeComparisonStep(follower)) === 'worked');
 }

@@ -19,7 +19,7 @@ const HOUR = 3_600_000
 const at = (sk: string): ItemPlace => ({ kind: 'policy', pk: 'policy', sk })
 const names = (places: readonly { sk: string }[]) => places.map(({ sk }) => sk).sort()
 
-/** Judges rounds, a minute apart. */
+/** Judges rounds of differing keys, a minute apart. */
 function played(rounds: readonly (readonly string[])[], pause = 60_000) {
   let keys: DivergingKey[] = []
   return rounds.map((wrong, index) => {
@@ -104,7 +104,8 @@ test('has a short name that shows only its kind', () => {
   expect(shortKeyName(at('a'))).not.toBe(shortKeyName(at('b')))
 })
 
-// Tests how rounds of differing keys are stored while other runs count too. The tests above cover the rule itself.
+// Tests how rounds of differing keys are stored while concurrent runs count too. The tests above cover the
+// rule itself.
 
 let memory: MemoryStore
 let told: unknown[]

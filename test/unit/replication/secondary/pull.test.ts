@@ -35,7 +35,7 @@ describe('the pause before the next call to the primary', () => {
 describe('a resting run', () => {
   const noticed = (at: number): Item<'notice'> => ({ ...key('notice'), rev: String(at), data: { at } })
 
-  /** Rests from a moment on. @param notices the notices and when each is stored */
+  /** Lets the puller rest from `since` on. @param notices the times at which notices are stored */
   async function rested(notices: readonly number[], end = NOW + 60_000, since = NOW - 50_000) {
     let now = NOW
     const { store, stored, reads } = memoryStore()

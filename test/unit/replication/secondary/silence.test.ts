@@ -9,7 +9,10 @@ const HEARD = 1_000_000
 const heard: Asked = { at: HEARD }
 const silent = new LinkSilent('nobody')
 
-/** Returns the contact after failed calls. Each call comes that many milliseconds after the previous one. */
+/**
+ * Returns the stored contact after failed calls. `after` is the number of milliseconds since the previous
+ * call.
+ */
 const asked = (...steps: readonly (readonly [after: number, error: unknown])[]): Asked & { now: number } => {
   let known = { ...heard, now: HEARD }
   for (const [after, error] of steps) {

@@ -10,8 +10,8 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
-// Tests how a comparison handles keys that seem to differ: it checks them after applying the journal, fetches those that
-// still differ, and gives them up in the end.
+// Tests how a comparison handles keys that seem to differ. The comparison checks such keys after applying the
+// journal, fetches keys that still differ, and finally gives them up.
 
 const TREE_ID = 'a life'
 const NOW = 1_800_000_000_000
@@ -19,7 +19,7 @@ const at = (index: number) => ({ kind: 'policy' as const, pk: 'policy', sk: `p${
 
 let head: JournalHead
 let memory: MemoryStore
-/** the keys that each call asked the primary for, and the heads of begun syncs */
+/** the number of keys that each call requested from the primary */
 let asked: number[]
 let begun: object[]
 let comparison: ComparisonState & { kind: 'comparing' }
@@ -42,7 +42,7 @@ for (let index = 0; index < MAX_COMPARED_ITEMS + 500; index++) {
   buckets.set(bucket, [...(buckets.get(bucket) ?? []), line])
 }
 
-/** A secondary without the primary's items, up to position 12 of the primary's journal. */
+/** Makes a secondary without the primary's items, up to position 12 of the primary's journal. */
 const newFollower = (): Follower =>
   ({
     treeId: TREE_ID,
@@ -84,7 +84,7 @@ const newFollower = (): Follower =>
     },
   }) as unknown as Follower
 
-/** Takes steps until there is nothing to do. @returns the result of the last one */
+/** Takes steps until the follower has nothing to do. @returns the result of the last step */
 async function compared(follower: Follower): Promise<string> {
   for (;;) {
     const progress = await takeComparisonStep(follower)
@@ -108,7 +108,7 @@ test('at most ten thousand keys are checked, a hundred at a time', async () => {
   Object.assign(comparison, { pages: [...allTreePages], suspects: [] })
   Object.assign(head, { last: 12, applied: 12 })
   await compared(newFollower())
-  // each key twice: when it is read, and when it is judged
+  // each key is requested twice: when it is read, and when it is judged
   expect(asked).toEqual(Array.from({ length: (2 * MAX_COMPARED_ITEMS) / 100 }, () => 100))
 })
 

@@ -25,7 +25,10 @@ test.each<[name: string, one: Secondary, waits: boolean]>([
   expect(listSecondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
 })
 
-/** A primary, or another cluster, whose secondary acknowledges one more position each time it waits. */
+/**
+ * Returns the ports of a primary, or of another cluster, whose secondary acknowledges one more position each
+ * time the code waits.
+ */
 function portsWith(mode: ClusterMode, seqs: number[]) {
   let now = NOW
   const { store, stored } = memoryStore([

@@ -11,7 +11,10 @@ const counted = <T>(count: number, make: (number: number) => T): T[] =>
 
 const term = (number: number) =>
   item(key('term', `term-${number}`), { number, since: number * 1000, probe: '', signers: [] } as never)
-/** Clusters in the order of their admission. The first ones were revoked, in the same order. */
+/**
+ * Returns clusters in the order of their admission. The first `revoked` clusters were revoked, in the same
+ * order.
+ */
 const known = (clusters: number, revoked = 0, terms = 1): KnownTermHolders => ({
   self: idOf(999),
   terms: counted(terms, term),

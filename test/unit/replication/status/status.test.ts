@@ -66,7 +66,7 @@ const peer = {
   clock_skew_ms: '-1',
 }
 
-/** Clients can decode the answer in every situation. */
+/** Returns the status, and checks that clients can decode the answer in every situation. */
 function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
   const status = buildDrStatus({ now: NOW, ...facts })
   v.parse(drStatus, JSON.parse(JSON.stringify(status)))
@@ -415,7 +415,7 @@ describe('status of a secondary', () => {
     expect(peerOf({ apiAddress: 'https://api.example' })).toEqual([
       expect.objectContaining({ api_address: 'https://api.example', cluster_address: 'https://a2.example' }),
     ])
-    // an earlier version reports none
+    // a cluster of an earlier version reports no API address
     expect(peerOf({ apiAddress: '' })).toEqual([
       expect.objectContaining({ api_address: 'https://a2.example' }),
     ])

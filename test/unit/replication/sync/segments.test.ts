@@ -6,7 +6,7 @@ import { nameOf, type Place, policyAt, TREE_ID, writer } from '../../../builders
 
 const x = policyAt('x')
 
-/** The states of an item: absent, and after each of two commits. */
+/** Returns the states of an item: absent, and after each of two commits. */
 const states = (place: Place) => {
   const w = writer()
   const state = () => w.items.get(nameOf(place)) as StoredItem

@@ -7,7 +7,10 @@ const EPOCH = '000001.aaaaaaaaaaaa'
 const lineage = [[EPOCH, 1]] as const
 const NOW = 1_000_000
 
-/** A source whose journal entries were written at these times, and which retains those after a position. */
+/**
+ * Makes a source whose journal entries were written at the given times, and which retains entries after a
+ * position.
+ */
 const source = (times: readonly number[], from = 0) => ({
   entries: async (request: EntriesRequest): Promise<EntriesAnswer> => {
     if (request.after < from) return { kind: 'trimmed', retainedFrom: from }

@@ -37,7 +37,7 @@ describe('evaluate follows the IAM user guide', () => {
     ['everything', [statement({ Action: '*', Resource: '*' })], true],
   ])('%s', (_, statements, allowed) => expect(allows(statements)).toBe(allowed))
 
-  // the table of the page on multivalued keys, whose statement denies: what matches is denied
+  // the table of AWS's page on multivalued keys, whose statement denies: a matching request is denied
   test.each<[keys: string[] | undefined, denied: boolean]>([
     [['key1:legal'], false],
     [['key1:hr', 'key1:personnel'], false],

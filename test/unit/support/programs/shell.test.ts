@@ -5,7 +5,7 @@ import { blocksOf } from '../../../support/programs/pages.ts'
 import { openShell, type Shell } from '../../../support/programs/shell.ts'
 import { webServer } from '../../../support/service/server.ts'
 
-// The shell in which operators work: what its first blocks set, and what becomes of a block that fails.
+// Tests the shell in which operators work: what its first blocks set, and what happens to a block that fails.
 
 let shell: Shell
 afterEach(() => shell.close())
@@ -18,7 +18,7 @@ const begin = async () => {
   for (const block of blocksOf('README', 'The shell')) await shell.paste(block)
 }
 
-/** A server that answers one after the other: status, body, seconds of Retry-After. */
+/** Starts a server that gives answers one after the other: status, body, seconds of Retry-After. */
 async function answering(...answers: [status: number, body: string, retryAfter?: number][]): Promise<string> {
   const next = (response: ServerResponse) => {
     const [status, body, seconds] =
@@ -45,7 +45,7 @@ describe.each([
     expect(status).not.toBe(0)
     expect(stderr).toContain('no DR secondary: promote it first')
     expect(stdout).not.toContain('went on')
-    // the terminal is still there
+    // the terminal still works after the failed block
     expect((await shell.paste('echo here')).stdout).toContain('here')
   })
 
@@ -55,7 +55,7 @@ describe.each([
     const { url } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(503).end('{"errors":["a sync is running"]}')
       asked += 1
-      // what the first answer was has been printed by then
+      // at the third request the shell has printed the first answer
       if (asked === 3) third.resolve()
     })
     const patience = () => (asked < 3 ? third.promise : new Promise(() => undefined))
@@ -95,7 +95,7 @@ describe.each([
 
   test('repeats a request that the gateway answered instead of the cluster', async () => {
     const url = await answering([503, '{"message":"Service Unavailable"}'], [200, '{"data":1}'])
-    // the test does not wait as long
+    // replaces `sleep`, so that the test does not wait as long as the page
     const { stdout, stderr } = await shell.paste(`sleep() { :; }\nask ${url} | jq -c .\nunset -f sleep`)
     expect([stdout, stderr]).toEqual(['{"data":1}\n', expect.stringContaining('asking again in 5 s')])
   })
@@ -124,7 +124,7 @@ test('the laptop’s block and the one for AWS set the same variables, which are
   const [laptop, aws] = [set('On a laptop'), set('On AWS')]
   const credentials = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
   expect([...aws].toSorted()).toEqual([...laptop].filter(name => !credentials.includes(name)).toSorted())
-  // with the lines as they stand, and nothing in the environment
+  // pastes the block with its lines unchanged, and nothing in the environment
   const [block = ''] = blocksOf('README', 'On AWS')
   await shell.paste(block)
   expect(await shell.value('EAST')).toBe('https://auth-east.example.com/v1')

@@ -13,7 +13,8 @@ const failure = new Error('broken')
 const late = new Error('late')
 
 /**
- * An API that knows every name without an x, and follows the script; `none`: it loses all names that share a call.
+ * Makes an API that knows every name without an x, and gives prepared answers. With the answer `none` the API
+ * finds no name of a call.
  */
 function world(answers: Answer[] = [], { tookMs = 10, attempts = 3, chance = 0.5 } = {}) {
   const time = virtualTime(chance)

@@ -1,6 +1,6 @@
 import type { TimeSource } from '../../../../../shared/adapters/aws/look-ups/together.ts'
 
-/** A clock that the test advances; timers that are due run on its way. */
+/** Makes a clock that the test advances. Timers that become due run while the clock advances. */
 export function virtualTime(chance = 0.5) {
   let now = 0
   let timers: { at: number; work: () => void }[] = []

@@ -32,14 +32,14 @@ function journalOver(items: readonly PlainItem[]) {
   ).journal
 }
 
-/** A journal entry at a position. A long one has three items. */
+/** Makes a journal entry at a position. A long journal entry has three items. */
 const entryAt = (seq: number, long: boolean): JournalEntry => {
   const item = {
     kind: 'policy',
     pk: 'policy',
     sk: 'dev',
     rev: 'r',
-    // bodies are deflated, so only random ones stay long
+    // journal entries are deflated, so only random data stays long
     data: { text: randomBytes(long ? 650_000 : 1).toString('base64') },
     pos: `e/${String(seq).padStart(12, '0')}`,
     leaf: Buffer.alloc(32).toString('base64url'),

@@ -16,8 +16,9 @@ import {
 import { type Item, key } from '../../../../../shared/storage/kinds.ts'
 import { NOW } from '../../../tokens/support.ts'
 
-// Engines may search ten minutes of tokens at each transaction with a token, so frequent transactions have none. Lost
-// answers of these are recognised in another way, which commits.test.ts and writer.test.ts test.
+// Engines may search ten minutes of tokens at each transaction with a token, so frequent transactions have no
+// token. commits.test.ts and writer.test.ts test how the store recognises a lost answer of a transaction
+// without token.
 
 const calls: DynamoDbCall[] = []
 const tables = createDynamoTables(
@@ -34,7 +35,7 @@ const tables = createDynamoTables(
   }),
 )
 
-/** The operations of a commit, and their tokens. */
+/** Returns the operations of a commit, and their transaction tokens. */
 async function sent(work: () => Promise<unknown>): Promise<unknown[]> {
   calls.length = 0
   expect(await work()).toBe('done')

@@ -6,7 +6,10 @@ import { type WireService, wireEndpointOf } from '../../../../../shared/adapters
 
 const clients = { dynamodb: DynamoDBClient, kms: KMSClient }
 
-/** Regions of each partition, unknown ones of their form, and one of no partition. */
+/**
+ * Regions of each partition, unknown regions with the form of a partition's regions, and a region of no
+ * partition.
+ */
 const REGIONS =
   `us-east-1 us-west-2 eu-west-1 eu-central-1 ap-southeast-5 ca-west-1 me-south-1 af-south-1 il-central-1
   mx-central-1 sa-west-1 cn-north-1 cn-northwest-1 us-gov-east-1 us-gov-west-1 eusc-de-east-1 us-iso-east-1 us-iso-west-1
@@ -16,7 +19,7 @@ interface Rules {
   endpointProvider(given: object): { url: URL }
 }
 
-/** The URL by the SDK's rules, or undefined. */
+/** Returns the URL by the SDK's rules, or undefined if the SDK rejects the settings. */
 function bySdk(
   service: WireService,
   { region, fips, dualStack, accountId, accountMode }: WireSettings,

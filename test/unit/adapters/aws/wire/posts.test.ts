@@ -8,7 +8,7 @@ import { createSignedPost } from '../../../../../shared/adapters/aws/wire/signed
 import { createTableSend, createTablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { closedPort, rawServer, webServer } from '../../../../support/service/server.ts'
 
-// Our client on real connections, against scripted servers.
+// Tests our HTTP client on real connections, against scripted servers.
 
 const credentials = () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
 const settingsAt = (url: string) => readWireSettings({ AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: url })
@@ -22,7 +22,7 @@ afterEach(() => void vi.restoreAllMocks())
 const ITEMS = JSON.stringify({ Items: [{ pk: { S: 'a' } }] })
 const items = { Items: [{ pk: 'a' }] }
 
-/** A server that runs the given actions in order, and repeats the last one. */
+/** Starts a server that runs the given actions in order, and repeats the last action. */
 async function serverOf(...turns: ((response: ServerResponse, request: IncomingMessage) => void)[]) {
   const server = await webServer(onTestFinished, (request, response) => {
     const turn = turns.length > 1 ? turns.shift() : turns[0]
@@ -93,7 +93,7 @@ describe('answers that no service gives', () => {
     })
     const send = createTableSend(createTablesOverHttp({ settings: settingsAt(url), credentials }), 1)
     await expect(send('Scan', { TableName: 'data' })).rejects.toThrow('longer than')
-    // the buffers of both sockets were sent without being read
+    // the buffers of both sockets take bytes that the client never reads
     expect(sent).toBeLessThan(MAX_ANSWER_BYTES * 1.5)
   })
 })
@@ -136,7 +136,7 @@ describe('a clock that differs from the service’s', () => {
   const dated = (request: IncomingMessage) =>
     Date.parse(String(request.headers['x-amz-date']).replace(/(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
 
-  /** A service whose clock is off, and which refuses signatures by another clock. */
+  /** Makes a service whose clock is off, and which refuses signatures by another clock. */
   const service = (offMs: number, more: Record<string, string> = {}) =>
     serverOf((response, request) => {
       const now = Date.now() + offMs

@@ -4,7 +4,10 @@ import { AwsServiceError } from '../../../../../shared/adapters/aws/wire/service
 import { type Calling, type Engine, sdkCalls, wireCalls } from './sdk-tables.ts'
 
 const put = { Put: { TableName: 'data', Item: { pk: 'a', sk: '1' } } }
-/** The SDK makes a token if none is given; our client does not (`transaction-tokens.test.ts`). */
+/**
+ * The SDK makes a transaction token if none is given; our client makes no token
+ * (`transaction-tokens.test.ts`).
+ */
 const calls = [
   ['PutItem', put.Put],
   ['TransactWriteItems', { TransactItems: [put], ClientRequestToken: 'once' }],
@@ -63,8 +66,8 @@ const failures: [string, () => { status: number; text: string }][] = [
 ]
 
 /**
- * Fails some times, then answers.
- * @returns each attempt and each result (ids by order of arrival), and the pauses
+ * Lets the engine fail some times, then answer. / @returns each attempt and each result (ids by order of
+ * arrival), and the pauses
  */
 async function attempts(
   callsOf: (engine: Engine, most: number) => Calling,
@@ -138,7 +141,7 @@ describe('retries', () => {
       return error ? Promise.reject(error) : Promise.resolve()
     }
     for (let call = 0; call < 100; call++) await insist(counted(broken('EPIPE'))).catch(() => undefined)
-    // a budget of 500 is 35 retries of 14
+    // a retry budget of 500 allows 35 retries that cost 14 each
     expect(tries).toBe(100 + 35)
     for (let call = 0; call < 14; call++) await insist(counted())
     tries = 0

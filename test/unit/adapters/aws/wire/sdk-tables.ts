@@ -8,9 +8,9 @@ import {
 } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import type { NumberReading } from '../../../../../shared/adapters/aws/wire/values.ts'
 
-// The SDK as the oracle for our client: the same engine answers both.
+// Uses the SDK as the oracle for our client: the same engine answers both clients.
 
-/** The engine's requests, and its answers as text. */
+/** Answers a request to the engine as text. */
 export type Engine = (
   call: DynamoDbCall,
   headers: Record<string, string>,
@@ -19,7 +19,7 @@ export type Engine = (
 
 export const operations = Object.keys(dynamoDbCommands) as DynamoDbOperation[]
 
-/** Calls by either client: operation, input, way of reading numbers. */
+/** Calls the engine by either client: operation, input, way of reading numbers. */
 export type Calling = (
   operation: DynamoDbOperation,
   input: object,
@@ -28,7 +28,7 @@ export type Calling = (
 
 const signer = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' }
 
-/** The SDK, with the adapters' former settings. */
+/** Makes calls through the SDK, with the adapters' former settings. */
 export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
   const handle = async ({ headers, body }: { headers: Record<string, string>; body: Uint8Array }) => {
     const operation = headers['x-amz-target']?.split('.')[1] ?? ''
@@ -58,7 +58,7 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
   }
 }
 
-/** Our client, over the same engine. */
+/** Makes calls through our client, to the same engine. */
 export function wireCalls(engine: Engine, maxAttempts = 1): Calling {
   const send = createTableSend(async (call): Promise<AwsJsonAnswer> => {
     const { status: statusCode, text } = engine(call, {}, '')
@@ -76,7 +76,10 @@ interface Output {
   Attributes?: unknown
 }
 
-/** The members that the storage reads, in an answer of either client. */
+/**
+ * Returns the members of a DynamoDB answer that the storage adapter reads, whichever client received the
+ * answer.
+ */
 export function seen(operation: DynamoDbOperation, answer: Output): unknown {
   const { Responses = {}, UnprocessedKeys = {}, UnprocessedItems = {}, Items = [] } = answer
   const keys = Object.entries(UnprocessedKeys ?? {}).map(([table, one]) => [

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createSigV4Signer, type SigningKey } from '../../../../../shared/adapters/aws/wire/sign.ts'
 
-// The SDK at a fixed clock: our signatures equal the SDK's.
+// Tests that our signatures equal the SDK's signatures at a fixed clock.
 
 beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterAll(() => void vi.useRealTimers())
@@ -61,7 +61,7 @@ async function sentBySdk(service: keyof typeof asked, one: string, given: object
   return sent
 }
 
-/** Our signature over the headers that the SDK has signed. */
+/** Signs the headers that the SDK has signed, with our code. */
 function signedByUs(
   { headers, body, path }: Sent,
   sign: ReturnType<typeof createSigV4Signer>,

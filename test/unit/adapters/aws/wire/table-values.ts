@@ -80,10 +80,7 @@ export const inputs: Record<DynamoDbOperation, fc.Arbitrary<object>> = {
   UpdateItem: optional({ TableName, Key: place, ReturnValues: fc.constant('ALL_NEW') }, expression),
 }
 
-/**
- * Values in DynamoDB's form.
- * @param digits of numbers
- */
+/** Generates values in DynamoDB's form. / @param digits digits of numbers */
 const wireOf = (digits: fc.Arbitrary<string>) =>
   fc.letrec(tie => ({
     wire: fc.oneof(
@@ -130,7 +127,7 @@ function answersOf(digits: fc.Arbitrary<string>): Record<DynamoDbOperation, fc.A
 
 export const answers = { rounded: answersOf(fc.oneof(integer, decimal)), exact: answersOf(integer) }
 
-/** JSON text with one change: another value, a missing one, other bytes, a cut end. */
+/** Generates JSON text with one change: another value, a missing value, other bytes, a cut end. */
 export const mutated = (answer: fc.Arbitrary<object>): fc.Arbitrary<string> =>
   fc
     .tuple(answer, fc.nat(), fc.nat(), fc.jsonValue({ maxDepth: 1 }), fc.integer({ min: 0, max: 3 }))
@@ -145,7 +142,7 @@ export const mutated = (answer: fc.Arbitrary<object>): fc.Arbitrary<string> =>
       return JSON.stringify(copy)
     })
 
-/** Replaces or removes one value somewhere in a tree. */
+/** Replaces or removes one value somewhere in a JSON tree. */
 function change(tree: unknown, at: number, value: unknown): void {
   const places: [Record<string, unknown>, string][] = []
   const walk = (node: unknown): void => {

@@ -32,7 +32,7 @@ async function bothAnswer(operation: DynamoDbOperation, text: string, numbers: '
   return { expected: await settled(sdk), got: await settled(wire) }
 }
 
-/** An input that fits any answer. */
+/** An input of each operation that fits any answer. */
 const smallest: Record<DynamoDbOperation, object> = {
   BatchGetItem: { RequestItems: { data: { Keys: [{ pk: 'a', sk: 'b' }] } } },
   BatchWriteItem: { RequestItems: { data: [{ PutRequest: { Item: { pk: 'a', sk: 'b' } } }] } },

@@ -7,7 +7,7 @@ import { isEngineUsingDatabase, stopStaleEngine } from '../../../../../infra/loc
 
 const WAITS = `console.log('here'); setInterval(() => undefined, 60_000)`
 
-/** Starts a process whose command line names a database, as an engine's does. */
+/** Starts a process whose command line names a database, like an engine's command line. */
 async function engineOn(database: string) {
   const child = spawn(process.execPath, ['-e', WAITS, '--', '--db-path', database], {
     stdio: ['ignore', 'pipe', 'ignore'],

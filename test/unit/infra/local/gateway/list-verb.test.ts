@@ -9,7 +9,7 @@ import {
   createRequestRewriter,
 } from '../../../../../infra/local/gateway/list-verb.ts'
 
-/** Returns the bytes that the parser receives for these chunks. */
+/** Returns the bytes that the HTTP parser receives when a client sends these chunks. */
 const seen = (...pieces: string[]): string => {
   const rewrite = createRequestRewriter(buildFlaggedGetLine)
   const bytes = pieces.flatMap(piece => rewrite(Buffer.from(piece, 'latin1')))

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { initialiseCluster } from '../../../../../infra/local/host/initialise.ts'
 import { checkStoredFormat } from '../../../../../shared/storage/format.ts'
 
-/** The functions' answer if the cluster record has an unknown format. */
+/** Returns the functions' answer if the cluster record has an unknown format. */
 function refusalOf(format: unknown): string {
   try {
     checkStoredFormat('cluster record', format)

@@ -23,7 +23,7 @@ const answer = (shares: string[], pgp_fingerprints: string[] | null = null) => (
   body: JSON.stringify({ data: { keys: shares, pgp_fingerprints } }),
 })
 
-/** A host whose cluster has a recovery key that the test replaces. */
+/** Starts a host whose cluster has a recovery key that the test replaces. */
 async function started(kept: SetKeys = { root_token: 'root', recovery_keys: first.shares }) {
   const cluster: { stored: RecoveryKey | undefined } = { stored: first.item }
   const changes: SetKeys[] = []
@@ -37,7 +37,7 @@ async function started(kept: SetKeys = { root_token: 'root', recovery_keys: firs
   onTestFinished(keys.close)
   return { cluster, changes, keys, shares: () => keys.present().recovery_keys }
 }
-/** Returns the keys that the next start reads. */
+/** Returns the keys that the host reads at its next start. */
 const keptKeys = async () => {
   vi.stubGlobal('fetch', async () => new Response('', { status: 400 }))
   onTestFinished(() => void vi.unstubAllGlobals())

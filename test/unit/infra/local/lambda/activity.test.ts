@@ -9,7 +9,10 @@ const LONG_MS = 60_000
 const never = new AbortController().signal
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-/** Reports whether a poller with this mark rests. */
+/**
+ * Starts the rest of a poller from a mark, and returns a function that reports whether the poller still
+ * rests.
+ */
 async function rests(
   activity: TrackedWorkActivity,
   since: ActivityMark,

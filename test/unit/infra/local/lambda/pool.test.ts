@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { LambdaProcess } from '../../../../../infra/local/lambda/environment.ts'
 import { createLambdaProcessPool, type PoolCapacity } from '../../../../../infra/local/lambda/pool.ts'
 
-/** Environments whose requests end when the test ends them. */
+/** Makes environments whose requests end when the test ends them. */
 function staged(capacity: PoolCapacity) {
   const started: { given: unknown[]; end: (() => void)[]; closed: boolean; retire: () => void }[] = []
   const pool = createLambdaProcessPool(onChange => {

@@ -4,7 +4,7 @@ import { startLambdaApi } from '../../../../../infra/local/lambda/service.ts'
 
 const key = { accessKeyId: 'AKIAOURS', secretAccessKey: 'ours' }
 
-/** Invokes functions of a service that accepts one access key. */
+/** Starts a service that accepts one access key, and invokes functions through it. */
 async function service(credentials = key) {
   const invoke = async (_: string, event: unknown) => event
   const lambdas = {

@@ -14,7 +14,7 @@ await takeLock(process.argv[1], 'host', holder => new Error('taken by ' + holder
 )
 setInterval(() => undefined, 60_000)`
 
-/** Starts processes that lock a directory at the same time. @returns what each prints */
+/** Starts processes that lock a directory at the same time. @returns the output of each process */
 const all = (directory: string, count: number) =>
   Promise.all(
     Array.from({ length: count }, async () => {
@@ -77,7 +77,7 @@ describe('the lock of a directory', () => {
   test('is not attributed to a process that reuses the id of an earlier holder', async () => {
     const directory = directoryOfTest()
     const lock = await take(directory)
-    // this process's parent has that id now, and never held the lock
+    // the parent of this process, which never held the lock, has the process ID in the holder's file
     writeFileSync(`${directory}/host.holder`, String(process.ppid))
     const second = take(directory).catch((error: Error) => error.message)
     writeFileSync(`${directory}/host.holder`, String(process.pid))

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { requestHost } from '../../../../../infra/local/pair/dr-client.ts'
 import { webServer } from '../../../../support/service/server.ts'
 
-/** A cluster with a list of answers: status, body, and Retry-After in seconds. */
+/** Starts a cluster with a list of answers: status, body, and Retry-After in seconds. */
 async function answering(...answers: [status: number, body: string, retryAfter?: string][]) {
   const { url, requests } = await webServer(onTestFinished, (_, response) => {
     const [status, body, seconds] = answers.shift() ?? [500, '']

@@ -8,9 +8,12 @@ import type { TableSend } from '../../../../../../shared/adapters/aws/wire/table
 import { STORED_FORMAT } from '../../../../../../shared/storage/format.ts'
 import { FIRST as EPOCH, headIn } from '../../../../../builders/head-moves.ts'
 
-// Commits that wait at the same time get their positions by one update of the head.
+// Tests that commits which wait at the same time get their positions by one update of the journal head.
 
-/** A head at position 10. Updates take effect when they are sent, and are answered when the test says so. */
+/**
+ * Makes a journal head at position 10. Updates take effect when they are sent, and are answered when the test
+ * says so.
+ */
 function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
   let last = 10
   const answers: (() => void)[] = []

@@ -7,9 +7,9 @@ import { createCallMeter } from '../../../../../../shared/adapters/aws/system.ts
 import type { Kind } from '../../../../../../shared/storage/kinds.ts'
 import type { TableKey } from '../../../../../../shared/storage/queries.ts'
 
-// Time passes only when nothing else can run, so the order of events follows from the script.
+// Simulated time passes only when no task can run, so the order of events follows from the test's script.
 
-/** The fate of a call: how long until the engine reads, and until the answer arrives. */
+/** The delays of a call: until the engine reads, and until the answer arrives. */
 interface Fate {
   reads: number
   answers: number
@@ -88,7 +88,7 @@ function world(fates: readonly Fate[]) {
     wait,
     current,
     now: () => now,
-    /** the clock is set; timers still fire after the same time */
+    /** sets the clock; timers still fire after the same time */
     setClock: (ms: number) => {
       for (const event of events) event.at += ms - now
       now = ms
@@ -99,7 +99,7 @@ function world(fates: readonly Fate[]) {
       const history = versions.get(sk) ?? [{ since: Number.NEGATIVE_INFINITY, version: undefined }]
       versions.set(sk, [...history, { since: now, version }])
     },
-    /** the versions of an item over a time */
+    /** returns the versions of an item between two times */
     between: (sk: string, from: number, to: number) => {
       const history = versions.get(sk) ?? [{ since: Number.NEGATIVE_INFINITY, version: undefined }]
       return history
@@ -109,7 +109,7 @@ function world(fates: readonly Fate[]) {
         )
         .map(({ version }) => version)
     },
-    /** runs everything that is pending */
+    /** runs all pending tasks */
     run: async () => {
       for (;;) {
         await setImmediate()
@@ -164,7 +164,7 @@ describe('any order of reads, writes and answers', () => {
             const before = sent.length
             const answer = await measured(wanted).catch((error: Error) => error)
             if (answer instanceof Error) {
-              // its own call has failed
+              // a call that reads only wanted keys has failed
               const own = sent.slice(before).filter(one => keysOf(one).every(name => wanted.includes(name)))
               expect(own.length, answer.message).toBeGreaterThan(0)
               return
@@ -197,7 +197,7 @@ describe('any order of reads, writes and answers', () => {
 
 const slow: Fate = { reads: 50, answers: 50 }
 
-/** Reads requested one after the other, a millisecond apart, with their end times. */
+/** Returns reads that are requested one after the other, a millisecond apart, with their end times. */
 function asking({ later, measured, now }: ReturnType<typeof world>, all: readonly (readonly string[])[]) {
   const ended: { at: number; calls?: number | undefined; error?: string }[] = all.map(() => ({ at: -1 }))
   for (const [index, names] of all.entries())

@@ -13,7 +13,7 @@ import { blocksOf } from '../../../../../support/programs/pages.ts'
 const read = (line: string, environment: Record<string, string> = {}) =>
   readStartOptions(line === '' ? [] : line.split(' '), environment)
 
-/** Returns the error line of a command line. */
+/** Returns the error line that a command line causes. */
 function refusal(line: string, environment: Record<string, string> = {}): string {
   try {
     read(line, environment)
