@@ -41,8 +41,8 @@ const LEAST_MINUTES = 15
 /** Settings that an account requires of everything deployed into it. */
 export const accountSettingFields = {
   /**
-   * KMS keys that replace AWS's keys and the one that the data stack creates. Set `keyring` for new clusters only: an
-   * existing cluster's keyring can only be unwrapped by the key that wrapped it.
+   * KMS keys that replace AWS's keys and the key that the data stack creates. Set `keyring` for new clusters only:
+   * an existing cluster's keyring can only be unwrapped by the key that wrapped it.
    */
   customerKeys: v.optional(
     v.strictObject({

@@ -26,9 +26,9 @@ export interface ItemStore {
   read<const K extends readonly Key[]>(keys: K): Promise<ItemsOfKeys<K>>
   /** Returns all items of a collection, sorted by name. */
   list<K extends Kind>(where: ItemPartitions<K>, page?: ListPage): Promise<Item<K>[]>
-  /** Yields items whose `due` is before an epoch second, in pages. It costs as much as reading these items. */
+  /** Yields items whose `due` is before an epoch second, in pages. This listing costs as much as reading its items. */
   due<K extends Kind>(where: ItemPartitions<K>, before: number): AsyncIterable<DueItem<K>[]>
-  /** Yields all items of some kinds, in pages. It costs as much as reading the whole table. */
+  /** Yields all items of some kinds, in pages. A scan costs as much as reading the whole table. */
   scan<K extends Kind>(kinds: OneOrMore<K>, segment: ScanSegment): AsyncIterable<ScannedPage<K>>
   /**
    * Writes all changes or none. A conflict means that an item has changed since it was read: read again and decide
@@ -89,7 +89,7 @@ export interface FieldCipher {
    */
   keysToRead(): Key<'keyring'>[]
   /**
-   * Discards the remembered keyring if the cluster record names another one or a later edition.
+   * Discards the remembered keyring if the cluster record names another keyring or a later edition.
    * @param keyring the keyring item, if it was read together with the record
    */
   expectKeyring(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
@@ -148,7 +148,7 @@ export interface KeyFactory {
   /**
    * Imports a keyring that another cluster exported, and encrypts it with this cluster's own KMS key.
    * @param own the X25519 key to which it was sealed
-   * @throws Error when it was sealed to another key, or for another set
+   * @throws Error when the text was sealed to another key, or for another set
    */
   importFrom(exported: string, own: KeyObject, set: string, now: number): Promise<NewKeyring>
   /**
@@ -182,7 +182,7 @@ export interface ProviderSettings {
   /** version of the settings, by which clients are cached */
   version: string
   credentials?: { accessKey: string; secretKey: Secret }
-  /** the key pair before the last rotation, used while AWS does not know the new one everywhere */
+  /** the key pair before the last rotation, used while AWS does not know the new key pair everywhere */
   previous?: { accessKey: string; secretKey: Secret }
   /** maximum number of retries; negative: the SDK's default */
   maxRetries: number
@@ -241,7 +241,7 @@ export interface StsAnswer {
   body: string
 }
 
-/** Forwards requests to STS with the client's own signature. It needs no credentials of ours. */
+/** Forwards requests to STS with the client's own signature. Forwarding to STS needs no credentials of this service. */
 export interface StsForwarder {
   forward(request: StsRequest, deadline: number): Promise<StsAnswer>
 }
@@ -370,7 +370,10 @@ export interface Ports {
   memory: EnvironmentMemory
 }
 
-/** Values that an environment keeps between requests. They may be old, because an environment may be frozen. */
+/**
+ * Values that an environment keeps between requests. The kept values may be old, because an environment may be
+ * frozen.
+ */
 export interface EnvironmentMemory {
   /** valid only while the revision, which every request reads, is the same */
   mounts?: { rev: string; table: MountTable }

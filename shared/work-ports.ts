@@ -6,8 +6,8 @@ export interface BackgroundJobs {
 }
 
 /**
- * Starts and signals the state machines of this cluster. Their history keeps inputs and answers for 90 days, so these
- * contain no secrets.
+ * Starts and signals the state machines of this cluster. The history of a state machine keeps inputs and answers
+ * for 90 days, so these contain no secrets.
  */
 export interface WorkflowStarter {
   /**
@@ -44,7 +44,7 @@ export interface BusEvent {
 /** The default event bus of the account. */
 export interface EventBus {
   /**
-   * Sends all events. If it throws, some may have been sent.
+   * Sends all events. If `put` throws, some events may have been sent.
    * @throws ApiError `busy`
    */
   put(events: readonly BusEvent[]): Promise<void>

@@ -7,7 +7,7 @@ import { escapeToOneLine } from './output.ts'
 const REDIRECTED = [301, 302, 307, 308]
 
 /**
- * Sends one API request and follows one redirect within the same origin. It follows no other redirect,
+ * Sends one API request and follows one redirect within the same origin. The command follows no other redirect,
  * because another origin would get the token or the login proof, although the user did not name its host.
  * @param base base URL of the API, see `parseApiBase`
  * @throws CommandEnded `unreachable`, or `refused` for a redirect to another origin

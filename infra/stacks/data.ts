@@ -14,7 +14,7 @@ import type { Construct } from 'constructs'
 import { importCustomerKey } from '../constructs/account.ts'
 import type { Settings } from '../settings.ts'
 
-/** Stream view type of the cluster table. Its stream records hold keys only. */
+/** Stream view type of the cluster table. The stream records of the cluster table hold keys only. */
 const CLUSTER_STREAM = StreamViewType.KEYS_ONLY
 
 /**

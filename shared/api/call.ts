@@ -107,7 +107,7 @@ export interface CallOutcome {
   changes?: readonly Change[]
   /** error to send instead of the response, after the changes are committed */
   fault?: ApiError
-  /** Cleans up after the commit. Its errors are not reported to the client; tidy finishes the work later. */
+  /** Cleans up after the commit. The client does not see errors of this cleanup; tidy finishes the work later. */
   afterwards?: () => Promise<void>
   /** Returns warnings that are known only after the commit. */
   lateWarnings?: () => Promise<readonly string[]>
@@ -125,8 +125,8 @@ export interface AwsQuestion<T> {
 export type AskAws = <T>(question: AwsQuestion<T>) => Promise<T>
 
 /**
- * The phases of a request that calls AWS. The dispatcher runs them in order, and again after a commit conflict. It caches the
- * answers by key, so it repeats a question only if its key has changed.
+ * The phases of a request that calls AWS. The dispatcher runs them in order, and again after a commit conflict. The
+ * dispatcher caches the answers of AWS by key, so it repeats a question only if the question's key has changed.
  */
 export interface RequestPhases<C = AlwaysServedCall, I = unknown, G = unknown, A = unknown> {
   /**
@@ -194,7 +194,7 @@ export const dataAnswer = (
   ...withWarnings(warnings),
 })
 
-/** Builds a 200 response with sorted keys, or 404 if there are none. */
+/** Builds a 200 response with sorted keys, or 404 if there are no keys. */
 export const keyListAnswer = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer =>
   defined({
     kind: 'keys',

@@ -148,8 +148,8 @@ export interface Endpoint {
   /** not written to the audit log, because machines probe it */
   unaudited?: true
   /**
-   * Serves requests even if KMS cannot unwrap the keyring, to tell an operator so. Its audit entries then say that they have
-   * no HMACs.
+   * Serves requests even if KMS cannot unwrap the keyring, to tell an operator so. The audit entries of this
+   * endpoint say that they have no HMACs.
    */
   withoutKeyring?: true
   /** reachable only by invoking the Lambda directly, and on the embedded host */
@@ -235,7 +235,10 @@ const usual = {
   DELETE: { access: allowByPolicy('delete'), answers: 'nothing' },
 } as const satisfies Record<Endpoint['method'], Pick<Endpoint, 'access' | 'answers'>>
 
-/** Declares an endpoint. Its handler gets typed fields, and a cluster and mount if `handlerOf` guarantees them. */
+/**
+ * Declares an endpoint. The endpoint's handler gets typed fields, and a cluster and mount if `handlerOf` guarantees
+ * them.
+ */
 export const declareEndpoint = <
   P extends string,
   F extends ParameterFields = Record<never, never>,

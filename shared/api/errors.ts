@@ -70,7 +70,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Reasons for which a token is permanently invalid, so that its holder must get a new one. Other denials leave it valid. */
+/**
+ * Reasons for which a token is permanently invalid, so that its holder must get a new one. Denials for other
+ * reasons leave the token valid.
+ */
 const NO_TOKEN: readonly string[] = [
   'token-unknown',
   'token-expired',

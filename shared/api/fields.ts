@@ -28,7 +28,7 @@ export type SuppliedParameters<F extends ParameterFields> = {
   readonly [K in keyof F]?: F[K] extends ParameterField<infer T> ? T : never
 }
 
-/** A value of the wrong type. Its message never contains the value, which may be secret. */
+/** A value of the wrong type. The error's message never contains the value, which may be secret. */
 export class BadValueError extends Error {}
 
 const bad = (expected: string): never => {

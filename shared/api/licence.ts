@@ -71,7 +71,7 @@ function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unk
   })
 }
 
-/** Requires that the licence names the feature. It may have expired, because running replication continues. */
+/** Requires that the licence names the feature. The licence may have expired, because running replication continues. */
 export const requireDrReplication: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
 
 /** Requires that the licence names the feature and has not expired, which starting something new needs. */

@@ -71,7 +71,10 @@ const telling = (
   what: CeremonyAttemptEvent | 'begun',
 ): Pick<CallOutcome, 'afterwards'> => (notify ? { afterwards: () => notify(nonce, what, ports) } : {})
 
-/** Builds the handlers of a ceremony. All ceremonies share one slot. Their responses are those that Vault's command line reads. */
+/**
+ * Builds the handlers of a ceremony. All ceremonies share one slot. The responses of all ceremonies are those that
+ * Vault's command line reads.
+ */
 export const createCeremonyHandlers = (making: CeremonyDefinition) => ({
   show: (call: Call): CallOutcome => showAttempt(making, call),
   start: (call: Call<typeof startAttemptFields>) => startAttempt(making, call),
@@ -105,8 +108,8 @@ const shown = (
 })
 
 /**
- * Returns the slot's attempt if it belongs to this ceremony. A ceremony neither shows nor cancels another one's attempt, because that
- * may be restricted to fewer callers.
+ * Returns the slot's attempt if it belongs to this ceremony. A ceremony neither shows nor cancels the attempt of
+ * another ceremony, because that may be restricted to fewer callers.
  */
 const ownIn = ({ attempt }: CeremonySlot, { purpose }: CeremonyDefinition): CeremonyAttempt | undefined =>
   attempt?.purpose === purpose ? attempt : undefined

@@ -1,7 +1,7 @@
 import { type ApiError, invalidRequestError } from '../api/errors.ts'
 import { type DeclareError, declareError } from '../values/declare-error.ts'
 
-/* Errors that only rekeying returns. refusals.ts contains those that it shares with other ceremonies. */
+/* Errors that only rekeying returns; refusals.ts contains the errors that it shares with other ceremonies. */
 
 /** Declares the refusal of an invalid request. */
 const declareInvalid: DeclareError<ApiError> = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>

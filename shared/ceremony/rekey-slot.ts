@@ -55,7 +55,7 @@ export function readRekeySlot(call: Pick<Call, 'fetched' | 'cluster'>): StoredRe
 
 const isRekeying = (attempt: CeremonyAttempt): attempt is RekeyAttempt => attempt.rekey !== undefined
 
-/** Stores the slot. It expires after an hour without a share. @param now epoch milliseconds */
+/** Stores the slot. The slot of a rekeying expires after an hour without a share. @param now epoch milliseconds */
 export const storeRekeySlot = (
   { item }: Pick<StoredRekey, 'item'>,
   slot: CeremonySlot,
@@ -69,7 +69,7 @@ export const encryptRekeySecrets = (
   cipher: Pick<FieldCipher, 'encrypt'>,
 ): Promise<CeremonyAttempt> => encryptAttemptSecrets(attempt, { ...secrets, otp: '' }, cipher, key('rekey'))
 
-/** Decrypts the secrets of the slot's attempt; undefined if there is none. */
+/** Decrypts the secrets of the slot's attempt; undefined if the slot has no attempt. */
 export const decryptRekeySecrets = (
   slot: CeremonySlot,
   cipher: Pick<FieldCipher, 'decrypt'>,

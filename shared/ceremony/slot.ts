@@ -33,7 +33,7 @@ export function readCeremonySlot({ fetched, cluster }: Pick<Call, 'fetched' | 'c
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
   const { attempt, ...stored } = item?.data ?? EMPTY
-  // an attempt started under another role or recovery key is void and does not block a new one
+  // an attempt started under another role or recovery key is void and does not block a new attempt
   const purpose: CeremonyPurpose = cluster && !isActiveRecord(cluster.record) ? 'operation' : 'root'
   const tries = attemptStartsOf(stored)
   const goesOn = attempt?.purpose === purpose && attempt.recoveryKey === recovery.data.verifier
@@ -41,7 +41,7 @@ export function readCeremonySlot({ fetched, cluster }: Pick<Call, 'fetched' | 'c
   return { item, slot, recovery, required: recovery.data.threshold }
 }
 
-/** Stores the slot. It expires after an hour without a share. @param now epoch milliseconds */
+/** Stores the slot. The slot expires after an hour without a share. @param now epoch milliseconds */
 export const storeCeremonySlot = (
   { item }: Pick<StoredCeremony, 'item'>,
   slot: CeremonySlot,
@@ -64,7 +64,7 @@ export const encryptAttemptSecrets = async (
   secrets: await cipher.encrypt(place, FIELD, JSON.stringify(secrets)),
 })
 
-/** Decrypts the secrets of the slot's attempt; undefined if there is none. @param place key of the slot */
+/** Decrypts the secrets of the slot's attempt; undefined if the slot has no attempt. @param place key of the slot */
 export async function decryptAttemptSecrets(
   { attempt }: CeremonySlot,
   cipher: Pick<FieldCipher, 'decrypt'>,

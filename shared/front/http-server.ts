@@ -21,7 +21,8 @@ interface HttpServerOptions {
 }
 
 /**
- * Creates an HTTP/1.1 server for front ends that build events. It accepts only verbs that Node's parser knows, which do not include LIST.
+ * Creates an HTTP/1.1 server for front ends that build events. The server accepts only verbs that Node's parser
+ * knows, which do not include LIST.
  */
 export function createHttpServer({ answer, refusal, largestBody, longestHead }: HttpServerOptions): Server {
   const server = createServer({ maxHeaderSize: longestHead }, (request, response) => {

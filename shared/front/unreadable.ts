@@ -7,7 +7,10 @@ interface Refusal {
   text: string
 }
 
-/** Responses to requests that Node's server cannot parse, by error code. Other errors mean that the input is not HTTP. */
+/**
+ * Responses to requests that Node's server cannot parse, by error code. Parser errors with other codes mean that
+ * the input is not HTTP.
+ */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',

@@ -44,8 +44,8 @@ export function frontOfEvent(event: FrontEvent): keyof typeof fronts {
 
 /**
  * The three front ends with their events. The path must be decoded exactly once: an HTTP API has already decoded
- * it, the others have not. The client's address comes from the front end. Behind a load balancer the client address
- * is the last address of X-Forwarded-For, which the balancer appends.
+ * it, the other front ends have not. The client's address comes from the front end. Behind a load balancer the
+ * client address is the last address of X-Forwarded-For, which the balancer appends.
  * @see docs/spec/transport.md#front-ends
  */
 const fronts = {

@@ -31,7 +31,7 @@ const DEEPEST = 16
  * Parses one BER element that fills the input. Accepts definite and indefinite lengths, and lengths longer than necessary. Limits
  * the nesting to 16 levels.
  *
- * @returns undefined for anything else; never throws
+ * @returns undefined for malformed input; never throws
  * @see docs/spec/login-ec2.md#pkcs7
  */
 export function readBer(input: Buffer): BerNode | undefined {

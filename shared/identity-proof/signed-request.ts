@@ -219,7 +219,10 @@ function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Sig
   return { signedHeaders, scope }
 }
 
-/** Reads the names of the signed headers. They must be unique and include `host`, as signature version 4 requires. */
+/**
+ * Reads the names of the signed headers. The names of the signed headers must be unique and include `host`, as
+ * signature version 4 requires.
+ */
 function readSignedHeaders(list: string | undefined): string[] | undefined {
   const names = (list ?? '').split(';')
   const right = names.every(name => SIGNED_HEADER.test(name)) && names.includes('host')

@@ -12,7 +12,7 @@ export interface LoginIdentity {
   fresh: { entityId: string; aliasId: string }
 }
 
-/** The writes for an alias. Usually there are none. */
+/** The writes for an alias. Usually an alias needs no writes. */
 export interface AliasWrites {
   /** written with the token at the alias's first login */
   created: readonly Change[]

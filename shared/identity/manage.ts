@@ -81,8 +81,8 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Call
 }
 
 /**
- * Handles DELETE identity/entity/id/:id: removes the entity with its alias. Its tokens are rejected from then on, and the next login
- * creates a new entity. Deleting a missing entity succeeds.
+ * Handles DELETE identity/entity/id/:id: removes the entity with its alias. After the deletion the entity's tokens
+ * are rejected, and the next login creates a new entity. Deleting a missing entity succeeds.
  */
 export async function deleteEntity(call: Call): Promise<CallOutcome> {
   const item = await aliasOf(call, 'entity')

@@ -32,8 +32,9 @@ const AT_ONCE = 16
 const LEFT: GroupOutcome = { status: 'fulfilled', value: 'left' }
 
 /**
- * Commits independent groups of changes, sixteen at a time. While a journal is kept it puts several groups into one commit and limits
- * the commits per second. If such a commit fails, its groups are committed one by one. A failed group does not stop the others.
+ * Commits independent groups of changes, sixteen at a time. While a journal is kept it puts several groups into one
+ * commit and limits the commits per second. If such a commit fails, its groups are committed one by one. A failed
+ * group does not stop the other groups.
  * @returns the outcome of each group, in order
  */
 export async function commitEachGroup(

@@ -16,7 +16,7 @@ export interface Role {
   inferredAwsRegion: string
   /** `resolveAwsUniqueIds` is absent in roles that are older than the option: false */
   resolveAwsUniqueIds?: boolean
-  /** UUID of the role; a role that is deleted and created again gets a new one */
+  /** UUID of the role; a role that is deleted and created again gets a new UUID */
   roleId: string
   /** the key that authenticates the role's tags: the bytes of a UUID's text */
   hmacKey: EncryptedText

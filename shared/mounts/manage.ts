@@ -228,8 +228,8 @@ export const listMounts = (call: Call): CallOutcome =>
   answer(mountsAnswer(tableOf(call).data.mounts, pluginOf(call)))
 
 /**
- * Handles GET sys/mounts: returns the built-in engines, which clients expect next to the auth methods. Their UUIDs are derived from the
- * token store's, which is as old as the cluster.
+ * Handles GET sys/mounts: returns the built-in engines, which clients expect next to the auth methods. The UUIDs of
+ * the built-in engines are derived from the token store's, which is as old as the cluster.
  */
 export const listSecretEngines = (call: Call): CallOutcome =>
   answer(enginesAnswer(findMountByPath(tableOf(call).data, 'token')?.uuid ?? '', pluginOf(call)))

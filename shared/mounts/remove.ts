@@ -30,11 +30,12 @@ const PAGE = 100
 const PART = 20
 
 /**
- * Removes what a disabled mount has left, by the table of kinds: its items, its entities, the tokens of its logins with their
- * descendants, and its wrapped responses. The tokens are already invalid, because their mount is gone; this frees their storage. The
- * job can stop and restart at any point. It repeats the scan until a whole pass finds no token, because an engine may skip items
- * when others are deleted between pages. The mount is forgotten after a pass that began when no request could still write for it;
- * before that, the hourly run starts another pass.
+ * Removes what a disabled mount has left, by the table of kinds: its items, its entities, the tokens of its logins
+ * with their descendants, and its wrapped responses. The tokens are already invalid, because their mount is gone;
+ * this frees their storage. The job can stop and restart at any point. The job repeats the scan until a whole pass
+ * finds no token, because an engine may skip items when other items are deleted between pages. The mount is
+ * forgotten after a pass that began when no request could still write for it; before that, the hourly run starts
+ * another pass.
  * @throws if something could not be removed, so that the job is retried, at last by the hourly run
  * @see docs/spec/mounts.md#disabling
  */

@@ -11,7 +11,10 @@ export const storeMounts = (read: Item<'mounts'> | undefined, next: MountTable):
   putItem(key('mounts-revision'), {}),
 ]
 
-/** Builds a mount with default settings. Its accessor is new, so items of an earlier mount at the same path stay separate. */
+/**
+ * Builds a mount with default settings. The mount's accessor is new, so items of an earlier mount at the same path
+ * stay separate.
+ */
 export const createMount = (
   { path, type, description }: { path: string; type: MountType; description: string },
   uuid: string,

@@ -58,7 +58,7 @@ export function permitsRequest(access: Acl, attempt: AccessRequest): boolean {
   return parametersAllowed(rule, attempt) && wrappingPasses(rule, attempt.wrapTtl ?? 0)
 }
 
-/** Returns the sorted capabilities on a path, as they are enforced; `["deny"]` if there are none. */
+/** Returns the sorted capabilities on a path, as they are enforced; `["deny"]` if the caller has none. */
 export function capabilitiesOnPath(access: Acl, path: string): Capability[] {
   if (access.root) return ['root' as Capability]
   const others = governing(access.rules, path)?.capabilities ?? []

@@ -2,9 +2,10 @@ import { setOwnMember } from '../values/defined.ts'
 import { isExactNumber } from '../values/number.ts'
 
 /**
- * A block of HCL. The parser supports the subset of HCL that policies use: attributes (`key = value`), blocks with at most one label
- * (`path "a/*" { … }`), strings, here-documents, numbers, booleans, lists, objects, and three styles of comments. It supports neither
- * interpolation nor expressions. Tests compare its results with another implementation.
+ * A block of HCL. The parser supports the subset of HCL that policies use: attributes (`key = value`), blocks with
+ * at most one label (`path "a/*" { … }`), strings, here-documents, numbers, booleans, lists, objects, and three
+ * styles of comments. The parser supports neither interpolation nor expressions. Tests compare its results with
+ * another implementation.
  */
 export interface HclBlock {
   type: string

@@ -83,7 +83,7 @@ async function namesOf(call: Call<typeof listFields>): Promise<string[]> {
 export const listPolicies = async (call: Call<typeof listFields>): Promise<CallOutcome> =>
   answer(keyListAnswer(await namesOf(call)))
 
-/** Handles GET sys/policy, the older path. Its response contains the names twice. */
+/** Handles GET sys/policy, the older path. The response of GET sys/policy contains the names twice. */
 export async function listPolicyRules(call: Call<typeof listFields>): Promise<CallOutcome> {
   const names = await namesOf(call)
   return answer(dataAnswer({ keys: names, policies: names }))

@@ -16,7 +16,7 @@ export function sanitisePolicies(names: readonly string[]): string[] {
   return clean.includes(ROOT_POLICY_NAME) ? [ROOT_POLICY_NAME] : clean
 }
 
-/** Returns the policies of a token: the given ones, and `default` unless it is suppressed. */
+/** Returns the policies of a token: the given policies, and `default` unless it is suppressed. */
 export const addDefaultPolicy = (names: readonly string[], suppressed: boolean): string[] =>
   sanitisePolicies(suppressed ? names : [...names, DEFAULT_POLICY_NAME])
 

@@ -131,7 +131,7 @@ function globs(pattern: string, value: string): boolean {
   return pattern.endsWith('*') ? value.startsWith(bare) : value === pattern
 }
 
-/** Merges the parameter constraints of several policies. Their values add up. */
+/** Merges the parameter constraints of several policies. The allowed values of several policies add up. */
 export function mergeParameterRules(all: readonly ParameterRules[]): ParameterRules {
   const values = new Map<string, unknown[]>()
   const open = new Set<string>()

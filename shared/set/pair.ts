@@ -226,7 +226,7 @@ const ALREADY_A_FAULT: readonly PairSituation[] = [
 ]
 
 /**
- * The verdict on several clusters: the worst one of the primary with each other cluster, and the fault of each
+ * The verdict on several clusters: the worst verdict of the primary with each other cluster, and the fault of each
  * cluster.
  */
 export interface SetVerdict {

@@ -214,7 +214,7 @@ export const itemKinds = {
     guard: 'ceremony',
     encrypted: { 'attempt.secrets': 'forget' },
   },
-  // This kind has its own partition and guard, so that the function that makes tokens cannot reach it.
+  // The slot of a rekeying has its own partition and guard, so that the function that makes tokens cannot reach it.
   rekey: {
     table: 'ceremony',
     class: 'local',
@@ -234,7 +234,8 @@ export const itemKinds = {
     guard: 'ceremony',
     encrypted: { token: 'forget' },
   },
-  // This item is alone in its partition, so that functions that check it cannot reach the secrets of an attempt.
+  // The operation token is alone in its partition, so that functions that check it cannot reach the secrets of an
+  // attempt.
   'operation-token': {
     table: 'ceremony',
     class: 'local',

@@ -1,4 +1,5 @@
-// Times that one component guarantees and another relies on. `bound-relations.ts` checks how they relate.
+// Times that one component guarantees and that another component relies on. `bound-relations.ts` checks how they
+// relate.
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS

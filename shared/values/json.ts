@@ -8,7 +8,7 @@ export interface JsonLimits {
   members: number
   /** values in total */
   values: number
-  /** rejects repeated keys; by default the last one wins */
+  /** rejects repeated keys; by default the last value of a key wins */
   uniqueKeys?: boolean
 }
 
@@ -43,7 +43,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Parses a JSON object. @returns undefined for anything else */
+/** Parses a JSON object. @returns undefined for any other text */
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   const value = parseJson(text)
   return isObject(value) ? value : undefined

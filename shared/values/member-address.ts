@@ -1,8 +1,9 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
 /*
- * Addresses of other clusters. They come from members and activation tokens, so a former member may have chosen them.
- * They must not lead to hosts that only this machine can reach.
+ * Addresses of other clusters. Addresses of other clusters come from members and activation tokens, so a former
+ * member may have chosen them. An address of another cluster must not lead to hosts that only this machine can
+ * reach.
  */
 
 /** Exactly `https://host:port`: no trailing path, user, query or fragment, not even an empty one. */

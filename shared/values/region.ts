@@ -39,7 +39,10 @@ export const isAwsPartition = (name: string): name is AwsPartition => Object.has
 export const partitionOfRegion = (region: string): AwsPartition | undefined =>
   region.length > 32 ? undefined : awsPartitionNames.find(name => partitions[name].regions.test(region))
 
-/** Regions of unsupported partitions. They cannot be tested, because they are unreachable from outside. */
+/**
+ * Regions of unsupported partitions. Regions of unsupported partitions cannot be tested, because they are
+ * unreachable from outside.
+ */
 const unsupported = {
   'aws-iso': /^us-iso(-[a-z]+)+-\d+$/,
   'aws-iso-b': /^us-isob(-[a-z]+)+-\d+$/,

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 
 const PLACEHOLDER = '[secret]'
 
-/** A text that must not reach a message, a log or a response by accident. It prints as a placeholder. */
+/** A text that must not reach a message, a log or a response by accident. A `Secret` prints as a placeholder. */
 export class Secret {
   readonly #text: string
   constructor(text: string) {

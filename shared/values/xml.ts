@@ -1,4 +1,4 @@
-/** An XML element. It has either text or children, never both. */
+/** An XML element. An XML element has either text or children, never both. */
 export interface XmlElement {
   name: string
   /** namespace from `xmlns`, the only accepted attribute, of the element or its nearest ancestor */
@@ -26,9 +26,10 @@ const CLOSE = /<\/([A-Za-z][\w.-]*)[ \t\n\r]*>/y
 const TEXT = /[^<]+/y
 
 /**
- * Parses the simple XML of AWS query services. Rejects everything else: document types, comments, CDATA, processing instructions,
- * prefixes, attributes other than `xmlns`, entities other than the five predefined ones and character references, text next to
- * elements, illegal characters, and anything but white space around the root element.
+ * Parses the simple XML of AWS query services. The parser rejects all other XML: document types, comments, CDATA,
+ * processing instructions, prefixes, attributes other than `xmlns`, entities other than the five predefined ones
+ * and character references, text next to elements, illegal characters, and anything but white space around the root
+ * element.
  *
  * @returns the root element, or undefined
  * @see docs/spec/login-iam.md#answer-of-sts
@@ -45,7 +46,10 @@ export function readXml(text: string): XmlElement | undefined {
   return reader.at === body.length ? root : undefined
 }
 
-/** Returns the only child with a name, in its parent's namespace; undefined if there is none or more than one. */
+/**
+ * Returns the only child with a name, in its parent's namespace; undefined if no child or several children have the
+ * name.
+ */
 export function onlyXmlChild(parent: XmlElement, name: string): XmlElement | undefined {
   const [found, second] = parent.children.filter(child => child.name === name)
   return second || found?.namespace !== parent.namespace ? undefined : found

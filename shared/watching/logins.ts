@@ -21,7 +21,10 @@ export interface LoginFailure {
 const OF_ROLES =
   /^(?:no-role|not-bound_|principal-|instance-|role-|root-policy|no-alias|maximum-lifetime|source-address|entity-|nonce-|session-|reauthentication-|document-older|entry-damaged|no-sts-role)/
 
-/** Dimensions of the login metrics. They have few values, because CloudWatch bills every combination. */
+/**
+ * Dimensions of the login metrics. The dimensions of the login metrics have few values, because CloudWatch bills
+ * every combination.
+ */
 export interface LoginDimensions {
   outcome: 'granted' | 'refused' | 'failed'
   reason: 'none' | 'proof' | 'role' | 'aws' | 'service'

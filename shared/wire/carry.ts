@@ -12,7 +12,10 @@ export type CreateLinkCarrier = (to: {
   ca?: string | undefined
 }) => CarryLinkCall
 
-/** The response was not an answer of the link. It probably came from the front end of a cluster that cannot answer. */
+/**
+ * The response was not an answer of the link. Such a response probably came from the front end of a cluster that
+ * cannot answer.
+ */
 export class FrontAnswered extends Error {
   override readonly name = 'FrontAnswered'
 }

@@ -4,7 +4,10 @@ import type { Ports } from '../ports.ts'
 
 const token = v.pipe(v.string(), v.nonEmpty())
 
-/** The input of the ceremony workflow. Both steps wait until a worker answers with the token. */
+/**
+ * The input of the ceremony workflow. Both steps of the ceremony workflow wait until a worker answers with the
+ * token.
+ */
 const order = v.variant('step', [
   v.object({ step: v.literal('wait'), token }),
   v.object({ step: v.literal('watch'), operation: v.pipe(v.string(), v.nonEmpty()), token }),

@@ -39,8 +39,9 @@ export const createJobHandler =
     runBackgroundJob(event, ports, Math.max(ports.clock.now(), lambdaDeadline(ports, context) - JOB_REST_MS))
 
 /**
- * Returns the handler of `on-journal`. It gets the journal entries of a table stream, or an event every minute. The minute
- * run closes open positions, restarts operations, and sends the events of role changes that are still unsent.
+ * Returns the handler of `on-journal`. The handler of `on-journal` gets the journal entries of a table stream, or
+ * an event every minute. The minute run closes open positions, restarts operations, and sends the events of role
+ * changes that are still unsent.
  * @param notify wakes the secondaries, because there are new entries
  */
 export function createJournalHandler(

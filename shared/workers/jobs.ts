@@ -61,7 +61,7 @@ export const backgroundJobs = {
 export type BackgroundJobName = keyof typeof backgroundJobs
 
 /**
- * Runs a job. If it needs more time, starts it again with the place to continue from.
+ * Runs a job. If the job needs more time, the function starts it again with the place to continue from.
  * @param payload `{job: name, …}` as passed to `Background.start`
  * @param deadline epoch milliseconds
  */

@@ -79,8 +79,8 @@ const admitted = async (addresses: readonly string[], ca?: string) => {
 }
 
 /**
- * Starts a front with a full queue. It takes no connections for some milliseconds, and attempts in
- * this time never get an answer. Afterwards it passes everything on to another address.
+ * Starts a front with a full queue. The front takes no connections for some milliseconds, and attempts in this time
+ * never get an answer. After these milliseconds the front passes everything on to another address.
  */
 async function fullFor(ms: number, to: string) {
   const { port } = new URL(to)

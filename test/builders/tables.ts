@@ -69,8 +69,8 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   }
 
   /**
-   * Returns the sums computed from the items, and the stored sums. Both are equal except for expired
-   * generations.
+   * Returns the sums computed from the items, and the stored sums. Computed and stored sums are equal except for
+   * expired generations.
    */
   const tree = (now: number) => ({
     kept: textOf(

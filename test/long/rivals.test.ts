@@ -10,8 +10,8 @@ import { cleanUp, clusterFile, freshCluster, startIn } from '../support/programs
 import { call } from '../support/service/api.ts'
 
 // Three processes, each reachable only through a proxy. Two secondaries are promoted by force while no call
-// arrives. Then calls arrive late, and one cluster's clock may be ten minutes ahead. ROUNDS=20 npm run
-// test:long -- long/rivals
+// arrives. After both promotions calls arrive late, and one cluster's clock may be ten minutes ahead. ROUNDS=20 npm
+// run test:long -- long/rivals
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 6)
 const DELAYS = [2400, 5000, 9000]

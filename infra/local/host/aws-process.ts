@@ -24,7 +24,7 @@ const PROVIDER_START_TIMEOUT_MS = 60_000
 const PROVIDER_START_PAUSE_MS = 20
 
 /**
- * Returns the imitated AWS of a directory: the running process, or a new one. The process of the imitated AWS
+ * Returns the imitated AWS of a directory: the running process, or a new process. The process of the imitated AWS
  * outlives its starter, and no host kills it. The process ends after the last host that uses it has ended, even if
  * that host was killed.
  * @throws Error if the process does not start, with advice

@@ -1,4 +1,4 @@
-/** The failure of a state. Its error name decides which retriers and catchers apply. */
+/** The failure of a state. The error name of a fault decides which retriers and catchers apply. */
 export class StateFault extends Error {
   readonly error: string
   readonly reason: string

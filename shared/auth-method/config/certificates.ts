@@ -60,7 +60,10 @@ const keyFault = (pem: string): string | undefined =>
     ? undefined
     : 'the certificate’s key must be RSA (1024 bits or more), DSA, or ECDSA on P-256 or P-384'
 
-/** Handles GET config/certificate/:cert_name. Returns both names of the field, because some clients read the old one. */
+/**
+ * Handles GET config/certificate/:cert_name. Returns both names of the field, because some clients read the old
+ * name.
+ */
 export function readCertificate(call: Call): CallOutcome {
   const { pem, type } = requireSubject(call, 'certificate').data
   return answer(dataAnswer({ cloud_public_cert: pem, aws_public_cert: pem, type }))

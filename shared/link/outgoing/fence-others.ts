@@ -100,7 +100,8 @@ async function fenceAt(address: string, run: Run): Promise<void> {
       run.news.announce()
     }
     if (!isFenceDue(noted.outcomes[address], noted.shown)) return
-    // New statements may convince a cluster that refused the old ones, so the loop calls it without a pause.
+    // New statements may convince a cluster that refused earlier statements, so the loop calls the cluster without
+    // a pause.
     if (noted.shown.chain <= call.chain) {
       if (!noted.isQuick) return
       const next = Math.min(Math.max(began + FENCE_QUICK_MS, clock.now() + FENCE_PAUSE_MS), deadline)

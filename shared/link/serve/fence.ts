@@ -36,7 +36,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 type TakeOver = MethodQuestion<'Fence'>
 
 /**
- * Ends this cluster's epoch because another member of the set writes a later one. A repeated fence call gets the
+ * Ends this cluster's epoch because another member of the set writes a later epoch. A repeated fence call gets the
  * same answer. A caller that this cluster does not know as a member changes nothing.
  * @throws LinkRefused
  */

@@ -64,7 +64,7 @@ export async function redeemActivationToken(
 }
 
 /**
- * Returns the key pair that this cluster sends, as text: the pair made for a sealed token, or a new one. Returns
+ * Returns the key pair that this cluster sends, as text: the pair made for a sealed token, or a new pair. Returns
  * undefined if another run stored a key pair at the same time.
  */
 export async function readOrCreateLinkKeys(

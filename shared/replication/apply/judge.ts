@@ -17,8 +17,8 @@ import type { StoredItem } from '../../storage/requests.ts'
 export type DatedChange = EntryChange & { readonly at: number }
 
 /**
- * The changes that one journal entry, or several consecutive ones, make in one bucket. The applier writes these
- * changes together or not at all, because the bucket's mark records whether the changes were applied.
+ * The changes that one journal entry, or several consecutive journal entries, make in one bucket. The applier
+ * writes these changes together or not at all, because the bucket's mark records whether the changes were applied.
  */
 export interface BucketChanges {
   /** position text of the (last) journal entry */

@@ -35,8 +35,9 @@ import { keepOldPrimary } from '../update-primary/adopt.ts'
 const MOST = 80
 
 /**
- * Ends replication on a secondary that follows nobody. One transaction changes record, head and keyring. Afterwards the
- * cluster serves clients, writes without a journal, and encrypts with a term that no other cluster has.
+ * Ends replication on a secondary that follows nobody. One transaction changes record, head and keyring. After
+ * leaving its set the cluster serves clients, writes without a journal, and encrypts with a term that no other
+ * cluster has.
  */
 export const leaveReplicationSet: OperationStep = async (run, id) => {
   const { record, operation } = await readOperation(run, id)

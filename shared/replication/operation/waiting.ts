@@ -37,7 +37,7 @@ export async function readWaitingExecution(
 
 /**
  * Starts the workflow of an operation, or continues a waiting execution.
- * @param waiting the execution to adopt; if this execution has ended meanwhile, a new one is started
+ * @param waiting the execution to adopt; if it has ended meanwhile, a new execution is started
  */
 export async function startAndAwaitWorkflow(
   workflow: OperationName,

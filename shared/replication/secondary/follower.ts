@@ -54,7 +54,7 @@ export type ComparisonState =
       readonly found: ItemPlace[]
     }
 
-/** The dependencies of a secondary. They stay the same while the secondary follows by one link. */
+/** The dependencies of a secondary. The dependencies stay the same while the secondary follows by one link. */
 interface FollowerSettings {
   readonly own: FollowingPorts & Pick<Ports, 'store' | 'log' | 'audit'>
   /**

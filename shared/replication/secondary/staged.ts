@@ -72,8 +72,8 @@ async function applyToleratingGivenUp(
 const STOP_TRIES = 8
 
 /**
- * Stops staging, and applies all staged entries, because entries must not stay half applied. Afterwards the head is
- * `draining`, with nothing left to apply.
+ * Stops staging, and applies all staged entries, because entries must not stay half applied. After this function
+ * the head is `draining`, with no staged entry left to apply.
  * @param link name of the link that this cluster must still follow; a late call for an earlier link has no effect
  */
 export async function stopStagingEntries(

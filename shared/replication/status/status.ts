@@ -39,8 +39,8 @@ export interface StatusFacts {
 }
 
 /**
- * A change of the cluster's role. `step`: the next step, or the one that failed. `error`: why it failed, or the fault of a
- * step that is repeated.
+ * A change of the cluster's role. `step`: the operation's next step, or the failed step. `error`: why it failed, or
+ * the fault of a step that is repeated.
  */
 export interface OperationFacts
   extends Pick<OperationState, 'name' | 'step' | 'startedAt' | 'changedAt' | 'waitsUntil'> {
@@ -78,7 +78,10 @@ export interface JournalFacts extends Pick<JournalHead, 'mode' | 'last' | 'appli
 /** The answer of a cluster of the set to this primary's fence. */
 export type ShownFence = Pick<FenceOutcome, 'result' | 'text' | 'at'> & { address: string }
 
-/** A secondary as its primary knows it. `heartbeat`: the last one; absent: it has never connected. */
+/**
+ * A secondary as its primary knows it. `heartbeat`: the secondary's last heartbeat; absent: the secondary has never
+ * connected.
+ */
 export type SecondaryFacts = Pick<Secondary, 'id' | 'expires' | 'address' | 'apiAddress' | 'heartbeat'>
 
 /** The last answered heartbeat, from or to another cluster. `canaryAt`: absent if no canary has arrived. */

@@ -86,8 +86,8 @@ export const kinds = {
 export type KindName = keyof typeof kinds
 
 /**
- * Programs that send given write requests, one row for each client library. They read requests and print
- * answers as JSON lines.
+ * Programs that send given write requests, one row for each client library. The sender programs read requests and
+ * print answers as JSON lines.
  */
 export const senders = {
   curl: {

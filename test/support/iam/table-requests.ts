@@ -83,8 +83,8 @@ const ELEMENTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Makes the IAM request of a batch call on one table. Its leading keys are the partition keys of all
- * elements.
+ * Makes the IAM request of a batch call on one table. The leading keys of the IAM request are the partition keys of
+ * all elements.
  */
 function batchRequest(operation: string, table: string, keys: readonly WireItem[]): IamRequest {
   const leading = keys.map(({ pk }) => pk?.S ?? '')

@@ -18,8 +18,8 @@ export const ways: readonly Way[] = endpointGroups.flatMap(group =>
 )
 
 /**
- * Reports whether a request would end the service of the shared cluster. Such a request succeeds only on a
- * test's own cluster.
+ * Reports whether a request would end the service of the shared cluster. A request that ends the service succeeds
+ * only on a test's own cluster.
  */
 export const endsService = (path: string): boolean => path === '/sys/replication/dr/primary/demote'
 

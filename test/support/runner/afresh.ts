@@ -3,14 +3,14 @@ import { checkoutRoot } from '../../../infra/checkout.ts'
 import { isAlone, runnerState } from '../service/running-file.ts'
 
 /**
- * The test file that ran before in this worker. It is in `globalThis`, because a worker lives longer than the
- * modules of its tests.
+ * The test file that ran before in this worker. The name of that test file is in `globalThis`, because a worker
+ * lives longer than the modules of its tests.
  */
 const worker = globalThis as { fileBefore?: string; backgroundWork?: (() => Promise<void>)[] }
 
 /**
- * Modules that stay loaded, because compiling the OpenAPI document takes long. They keep only the data that
- * `takeFaults` and `tellAnswers` take.
+ * Modules that stay loaded, because compiling the OpenAPI document takes long. The kept modules keep only the data
+ * that `takeFaults` and `tellAnswers` take.
  */
 const CONTRACT = /\/test\/support\/service\/(contract|json-schema|resolved-document)\.ts$/
 

@@ -12,8 +12,9 @@ export const runnerState = (): RunnerState =>
   (globalThis as unknown as { __vitest_worker__: RunnerState }).__vitest_worker__
 
 /**
- * Reports whether a test file shares no service with other files, and gets a storage tap. Such test files
- * count calls, make tables fail or change a global setting. They have a folder of their own.
+ * Reports whether a test file shares no service with other files, and gets a storage tap. Such test files count
+ * calls, make tables fail or change a global setting. Test files with a service of their own are in a separate
+ * folder.
  */
 export const isAlone = (path = runnerState().filepath): boolean =>
   /\/test\/(integration\/alone|long)\//.test(path)

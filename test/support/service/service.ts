@@ -47,9 +47,9 @@ import { behindDistribution, webFrontOf } from './web-front.ts'
 import './sdk-clients.ts'
 
 /**
- * The whole service in this process: every group of endpoints through its handler, the adapters that Lambdas
- * use, a real DynamoDB engine and the imitated AWS over HTTP. There is no gateway and there are no threads;
- * all requests share one environment, as they may on AWS.
+ * The whole service in this process: every group of endpoints through its handler, the adapters that Lambdas use, a
+ * real DynamoDB engine and the imitated AWS over HTTP. The in-process service has no gateway and no threads; all
+ * requests share one environment, as they may on AWS.
  */
 export interface Service {
   /** the host name of requests; no server listens at this name */

@@ -43,10 +43,10 @@ export interface Told {
 }
 
 /**
- * Creates the ports of a cluster's Lambdas, and records their effects. They reach no AWS service except the
- * tables, and each cluster has an imitated KMS. `ports` are unrestricted, for tests. `as` returns the ports
- * of one function, with the policies of its role, in a shared memory until a test asks for a new one; the
- * ports of `apart` have a separate memory.
+ * Creates the ports of a cluster's Lambdas, and records their effects. The ports reach no AWS service except the
+ * tables, and each cluster has an imitated KMS. `ports` are unrestricted, for tests. `as` returns the ports of one
+ * function, with the policies of its role, in a shared memory until a test asks for a new one; the ports of `apart`
+ * have a separate memory.
  */
 export function portsOf(
   { name, tables, clock, transport, entropy, kms, carryTo }: PortSettings,

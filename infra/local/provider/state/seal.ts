@@ -17,7 +17,7 @@ export function sealBytes(aws: ImitatedAws, use: string, plaintext: Uint8Array):
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
 }
 
-/** Decrypts the output of `sealBytes`. @returns undefined for anything else */
+/** Decrypts the output of `sealBytes`. @returns undefined for any other input */
 export function unsealBytes(aws: ImitatedAws, use: string, sealed: Buffer): Buffer | undefined {
   if (sealed.length < NONCE + TAG) return undefined
   const decipher = createDecipheriv('aes-256-gcm', keyOf(aws), sealed.subarray(0, NONCE))

@@ -27,7 +27,7 @@ interface ServerOptions {
 }
 
 /**
- * Creates an HTTP server for programs. The server does not listen yet. It rejects every request from a page
+ * Creates an HTTP server for programs. The server does not listen yet. The server rejects every request from a page
  * in a browser, because such pages can reach loopback.
  */
 export function createWireServer(

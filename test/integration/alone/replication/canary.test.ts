@@ -69,7 +69,7 @@ beforeAll(async () => {
   await set.converge()
 })
 
-/** Makes a cluster follow another one, with a token that is encrypted for it. */
+/** Makes a cluster follow another cluster, with a token that is encrypted for it. */
 async function activated(name: string, primary: string, how: string, dr_operation_token?: string) {
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-1` })
   const token = canary('activation token', body.wrap_info.token)

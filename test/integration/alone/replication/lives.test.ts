@@ -7,8 +7,8 @@ import { filledPath, sensibleBody, sensibleToken } from '../../../support/reques
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// One cluster goes through all modes, on the engine, with the policies of its functions. Its environments
-// stay warm all the time. In each mode the test calls every endpoint. Items stored in one mode are used in
+// One cluster goes through all modes, on the engine, with the policies of its functions. The environments of the
+// cluster stay warm all the time. In each mode the test calls every endpoint. Items stored in one mode are used in
 // later modes.
 
 const DR = '/sys/replication/dr'

@@ -26,8 +26,7 @@ import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { begun, replayed } from '../../../support/service/journal.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
-// Tests the hash tree of a primary: its roots are those of one position, whatever clients write in the
-// meantime.
+// Tests the hash tree of a primary: all roots belong to one position, whatever clients write in the meantime.
 
 const { store, journal, clock } = tableStore(cluster)
 const ports = portsWith({
