@@ -212,8 +212,9 @@ async function buildPage(folder: string): Promise<void> {
 const GROWTH = '400'
 
 /**
- * Bundles every function into a directory; `metafiles.json` lists the content of each bundle. / @throws Error
- * if bounds contradict each other, because no function, host or synthesis would start with such bounds
+ * Bundles every function into a directory; `metafiles.json` lists the content of each bundle.
+ * @throws Error if bounds contradict each other, because no function, host or synthesis would start with such
+ * bounds
  */
 export async function buildFunctionBundles(directory = bundlesDir): Promise<void> {
   const broken = findBrokenBoundRelations(bounds)

@@ -66,8 +66,9 @@ export function retryDelay({ status, retryAfter, body }: ApiResponse): number | 
 
 /**
  * Repeats a request until it succeeds. The request is repeated when the answer has Retry-After, or when API
- * Gateway answered in place of the cluster. / @returns the body of the answer / @throws CommandEnded
- * `refused` with the answer's errors, and every error that `send` throws
+ * Gateway answered in place of the cluster.
+ * @returns the body of the answer
+ * @throws CommandEnded `refused` with the answer's errors, and every error that `send` throws
  */
 export async function requestUntilAccepted(
   send: () => Promise<ApiResponse>,

@@ -37,8 +37,9 @@ const RETRY_AFTER = { least: 1, most: 60 }
 
 /**
  * Sends one request on a new connection to this URL only, and reads the answer, bounded in time and size. The
- * connection verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0. / @returns the answer;
- * `location` is the target of a redirect, which is not followed / @throws CommandEnded `unreachable`
+ * connection verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0.
+ * @returns the answer; `location` is the target of a redirect, which is not followed
+ * @throws CommandEnded `unreachable`
  */
 export async function exchangeApiRequest(
   url: URL,

@@ -121,8 +121,9 @@ export const createFunctionLogGroup = (
 const ENVIRONMENT = { largest: 4096, unknown: 256 }
 
 /**
- * Checks the size of a function's environment variables. / @throws Error if Lambda would reject the
- * variables, because Lambda itself would reject them only at the end of a long deployment
+ * Checks the size of a function's environment variables.
+ * @throws Error if Lambda would reject the variables, because Lambda itself would reject them only at the end
+ * of a long deployment
  */
 function checked(name: string, variables: Readonly<Record<string, string>>): Record<string, string> {
   const sizes = Object.entries(variables).map(([variable, value]) => ({
@@ -243,8 +244,8 @@ export class GroupFunction extends Construct {
 const OF_TABLES = ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*']
 
 /**
- * Creates the role of a function, limited to the function's declared uses. / @param logs log groups that the
- * function writes to
+ * Creates the role of a function, limited to the function's declared uses.
+ * @param logs log groups that the function writes to
  */
 export function createFunctionRole(
   scope: Construct,

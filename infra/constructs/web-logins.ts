@@ -56,7 +56,8 @@ interface WebLoginsProps extends FunctionContext {
 
 /**
  * Runs logins in a Web Function, where concurrent requests share an environment. All clients use one address,
- * a CloudFront distribution in front of the Web Function and the API. / @see docs/do/web-logins.md
+ * a CloudFront distribution in front of the Web Function and the API.
+ * @see docs/do/web-logins.md
  */
 export class WebLogins extends Construct {
   readonly distribution: Distribution

@@ -28,8 +28,9 @@ const goal: SetGoal = {
 /**
  * Makes one cluster of a pair the DR secondary of the other cluster, after the operator has typed the
  * secondary's name, because the secondary's data is deleted. Resumes an interrupted join, and does nothing if
- * the cluster follows already. / @param name the joining cluster / @throws Error if a cluster is not in the
- * required state, or refuses a request
+ * the cluster follows already.
+ * @param name the joining cluster
+ * @throws Error if a cluster is not in the required state, or refuses a request
  */
 export async function joinPair(pair: PairPlan, name: string, around: PairJoinPorts): Promise<void> {
   const { say, question, tokens, wait } = around

@@ -11,8 +11,9 @@ function stepTo(highest: number): number {
 }
 
 /**
- * Draws curves over a series of numbers, as SVG. / @param at the numbers, at equal distances / @param of the
- * unit of these numbers
+ * Draws curves over a series of numbers, as SVG.
+ * @param at the numbers, at equal distances
+ * @param of the unit of these numbers
  */
 export function pictureOf(title: string, at: readonly number[], curves: Curve, of = ''): string {
   const step = stepTo(Math.max(...Object.values(curves).flat(), 1e-9))

@@ -2,8 +2,8 @@ import type { LocalHost } from '../../infra/local/host/host.ts'
 import type { Where } from '../support/tables/store.ts'
 
 /**
- * Returns the location of a host's tables, as one of its functions reaches the tables. / @param folder folder
- * of the function
+ * Returns the location of a host's tables, as one of its functions reaches the tables.
+ * @param folder folder of the function
  */
 export function whereIs(host: LocalHost, folder = 'login'): Where {
   const { environment } = host.runtimeOf(folder)

@@ -24,7 +24,8 @@ interface Sums {
 
 /**
  * Imitates the items and buckets of a secondary, on which plans of the applier take effect. Each transaction
- * takes effect as a whole or not at all. / @param fetched items at the beginning, contained in the sums
+ * takes effect as a whole or not at all.
+ * @param fetched items at the beginning, contained in the sums
  */
 export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   const items = new Map([...fetched].map(([place, item]) => [place, addTreeBucket(item, TREE_ID)]))

@@ -17,8 +17,9 @@ export interface LoginAuth {
 const LOGIN_PAUSE_MS = 60_000
 
 /**
- * Logs in and returns the `auth` object of the answer. / @param say receives messages on retries and on an
- * unencrypted address / @throws CommandEnded
+ * Logs in and returns the `auth` object of the answer.
+ * @param say receives messages on retries and on an unencrypted address
+ * @throws CommandEnded
  */
 export async function logInToCluster(
   asked: LoginOptions,

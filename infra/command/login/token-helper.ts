@@ -15,8 +15,8 @@ interface HelperPorts {
 
 /**
  * Runs one call of the token helper protocol. The helper stores nothing: `get` returns the environment's
- * token while it is valid, else the token of a new login; `store` and `erase` do nothing. / @throws
- * CommandEnded
+ * token while it is valid, else the token of a new login; `store` and `erase` do nothing.
+ * @throws CommandEnded
  */
 export async function runTokenHelper(words: readonly string[], ports: HelperPorts): Promise<string> {
   const [word = '', ...more] = words

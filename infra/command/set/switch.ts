@@ -34,7 +34,8 @@ export interface CompletedSwitchStep {
 const goal: SetGoal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits: WAIT_LIMITS_MS }
 
 /**
- * Performs a planned switch from any state of the set. / @throws CommandEnded with the state of the set /
+ * Performs a planned switch from any state of the set.
+ * @throws CommandEnded with the state of the set
  * @see docs/runbooks/planned-switch.md
  */
 export async function switchPrimaryOfSet(

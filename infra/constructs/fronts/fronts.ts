@@ -35,7 +35,8 @@ export interface ApiFronts {
 
 /**
  * Creates the front end that the settings name, and a separate HTTP API for other clusters if that front end
- * cannot carry their calls. / @param logs log group of the functions
+ * cannot carry their calls.
+ * @param logs log group of the functions
  */
 export function createApiFronts(
   scope: Construct,

@@ -16,7 +16,8 @@ const ENGINE_EXIT_PAUSE_MS = 10
 /**
  * Ends an engine that a killed host left behind, because two processes must not write to one database. Finds
  * the engine by its command line, which names the database. The caller holds the directory's lock, so no
- * running host uses the engine. / @throws Error if the engine cannot be ended
+ * running host uses the engine.
+ * @throws Error if the engine cannot be ended
  */
 export async function stopStaleEngine(directory: string, database: string): Promise<void> {
   for (const pid of enginesOn(database)) end(pid)

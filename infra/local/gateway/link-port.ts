@@ -9,8 +9,9 @@ const LARGEST_QUESTION = 2 ** 20
 
 /**
  * Starts a port for the link over HTTP/2. Only a host can offer this port, because gRPC needs trailers. The
- * port forwards every call to the gateway, and so to the same Lambda function. / @param gateway URL / @param
- * port 0: any free port
+ * port forwards every call to the gateway, and so to the same Lambda function.
+ * @param gateway URL
+ * @param port 0: any free port
  */
 export async function startLinkPort(gateway: string, port = 0): Promise<ListeningServer> {
   const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))

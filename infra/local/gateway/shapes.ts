@@ -60,7 +60,8 @@ const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]>
 
 /**
  * Uses events of payload version 2.0. API Gateway does not pass the verb LIST, so LIST becomes the query
- * flag. / @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ * flag.
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
  */
 const httpApi: FrontEventShape = {
   limits: { head: 10_240, body: 10 * MEGABYTE },
@@ -156,8 +157,8 @@ const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/i
 
 /**
  * Uses the events of a load balancer with multi-value headers: path and query unchanged, 1 MB in each
- * direction. LIST passes unchanged. / @see
- * https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
+ * direction. LIST passes unchanged.
+ * @see https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
  */
 const alb: FrontEventShape = {
   limits: { head: 65_536, body: MEGABYTE },

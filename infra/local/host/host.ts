@@ -194,8 +194,8 @@ export async function startLocalHost(options: LocalHostOptions): Promise<LocalHo
 }
 
 /**
- * Locks the cluster's directory and checks its ports before any part starts. / @throws Error that names the
- * obstacle
+ * Locks the cluster's directory and checks its ports before any part starts.
+ * @throws Error that names the obstacle
  */
 async function hold(options: LocalHostOptions): Promise<{ directory: string; closers: CloseFunctions }> {
   const { cluster, memory, port, linkPort, provider } = options

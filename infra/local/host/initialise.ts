@@ -14,8 +14,8 @@ export interface StoredSetKeys extends SetKeys {
 
 /**
  * Initialises a new cluster, and returns its keys. For an initialised cluster, returns the stored keys
- * whatever its role, because a former primary's keys are the keys of its set. / @param url URL of the
- * cluster's gateway
+ * whatever its role, because a former primary's keys are the keys of its set.
+ * @param url URL of the cluster's gateway
  */
 export async function initialiseCluster(url: string, directory: string): Promise<StoredSetKeys> {
   const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })

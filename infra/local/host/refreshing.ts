@@ -5,8 +5,8 @@ const RESTS = 4
 
 /**
  * Updates the hashes of the Merkle tree continuously. Reads cost an embedded host nothing, so the host's root
- * is current within a second; on AWS a root is computed at most every ten minutes. / @param refresh refreshes
- * the hashes; rejects if the function fails, which the function's log shows
+ * is current within a second; on AWS a root is computed at most every ten minutes.
+ * @param refresh refreshes the hashes; rejects if the function fails, which the function's log shows
  */
 export function startRefreshing(refresh: () => Promise<unknown>): {
   close(): void

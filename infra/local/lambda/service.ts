@@ -16,7 +16,8 @@ const LARGEST_EVENT = 6 * 1024 * 1024
 
 /**
  * Starts Lambda's Invoke API. Functions use this API to start background jobs, and tests use it to trigger
- * schedules. / @param keys access keys of allowed callers
+ * schedules.
+ * @param keys access keys of allowed callers
  */
 export const startLambdaApi = (
   lambdas: Omit<LocalLambdas, 'logError' | 'activity'>,

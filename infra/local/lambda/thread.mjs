@@ -36,8 +36,9 @@ function serve({ id, event, deadline }) {
 }
 
 /**
- * Does the same as `by-tick.ts`, which this thread does not load. / @template T / @param {(all: T[]) => void}
- * take
+ * Does the same as `by-tick.ts`, which this thread does not load.
+ * @template T
+ * @param {(all: T[]) => void} take
  */
 function byTick(take) {
   /** @type {T[]} */

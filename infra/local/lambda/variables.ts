@@ -42,8 +42,8 @@ export function buildLambdaVariables(
 }
 
 /**
- * Returns credentials for AWS calls of mounts without their own credentials, if this process has any. / @see
- * docs/spec/configuration.md#reaching-accounts
+ * Returns credentials for AWS calls of mounts without their own credentials, if this process has any.
+ * @see docs/spec/configuration.md#reaching-accounts
  */
 const providerCredentials = (): Record<string, string> =>
   Object.fromEntries(

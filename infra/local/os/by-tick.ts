@@ -1,6 +1,6 @@
 /**
- * Collects the values of one turn of the event loop, and passes them on together. / @returns a function that
- * takes one value
+ * Collects the values of one turn of the event loop, and passes them on together.
+ * @returns a function that takes one value
  */
 export function batchItemsByTick<T>(take: (all: T[]) => void): (one: T) => void {
   let waiting: T[] = []

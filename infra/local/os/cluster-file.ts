@@ -97,7 +97,8 @@ const STATE = resolve(checkoutRoot, process.env['CLOUD_AUTH_STATE'] ?? '.local')
 
 /**
  * Creates the directory of the clusters' state and checks that it is writable. Commands call this function
- * first. / @throws Error if the directory cannot be written
+ * first.
+ * @throws Error if the directory cannot be written
  */
 export function requireStateDirectory(): void {
   try {
@@ -122,9 +123,9 @@ interface PublishedFile {
 }
 
 /**
- * Writes `cluster.json`, from which tools learn how to reach a cluster. / @param folder folder of the file;
- * undefined: the cluster is unlisted and has no file / @param memory removes the file when the cluster ends,
- * and restores an earlier file
+ * Writes `cluster.json`, from which tools learn how to reach a cluster.
+ * @param folder folder of the file; undefined: the cluster is unlisted and has no file
+ * @param memory removes the file when the cluster ends, and restores an earlier file
  */
 export function publishClusterFile(
   folder: string | undefined,

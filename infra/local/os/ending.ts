@@ -15,7 +15,7 @@ interface Ending {
 
 /**
  * On a signal, closes the registered parts and then ends this process, with code 1 if closing fails. A second
- * signal ends the process and its child processes at once, and so does a signal before any part runs. /
+ * signal ends the process and its child processes at once, and so does a signal before any part runs.
  * @param also another trigger, for example the end of the parent process
  */
 export function endProcessOnSignals(also?: (end: () => void) => void): Ending {

@@ -92,8 +92,9 @@ const release = async (server: Server): Promise<void> => {
 }
 
 /**
- * Checks ports before any part starts that needs them. / @param wanted ports by the option that names them; 0
- * and undefined: any port / @throws Error for the first unusable port, with what to do
+ * Checks ports before any part starts that needs them.
+ * @param wanted ports by the option that names them; 0 and undefined: any port
+ * @throws Error for the first unusable port, with what to do
  */
 export async function checkPortsAreFree(wanted: Readonly<Record<string, number | undefined>>): Promise<void> {
   const held: Server[] = []

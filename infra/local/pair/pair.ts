@@ -91,7 +91,8 @@ const FOLLOW_SECONDS = 20
 
 /**
  * Makes one cluster follow the other, whatever their earlier state. Promotes no cluster, and waits for
- * operations that complete on their own. / @param say receives progress messages with the remaining time /
+ * operations that complete on their own.
+ * @param say receives progress messages with the remaining time
  * @returns undefined if an operator must decide which cluster serves
  */
 export async function joinLocalPair(

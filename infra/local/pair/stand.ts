@@ -9,8 +9,8 @@ const HEARD_WITHIN_SECONDS = 15
 const STAND_LOOK_PAUSE_MS = 500
 
 /**
- * Returns the status of a cluster. A cluster with a primary gets some seconds to reach the primary. / @param
- * say receives a message on the wait
+ * Returns the status of a cluster. A cluster with a primary gets some seconds to reach the primary.
+ * @param say receives a message on the wait
  */
 export async function readStatusWithContact(
   host: Pick<LocalHost, 'base_url'>,

@@ -162,8 +162,9 @@ export const createLocalControl = (aws: ImitatedAws): ProviderControl =>
   bind((name, input) => runControlCommand(aws, commands[name], input))
 
 /**
- * Creates the control of a provider in another process. / @param url URL of the provider / @param token its
- * control token
+ * Creates the control of a provider in another process.
+ * @param url URL of the provider
+ * @param token its control token
  */
 export const createRemoteControl = (url: string, token: string): ProviderControl =>
   bind(async (name, input) => {

@@ -69,9 +69,11 @@ export interface ProviderLease {
 }
 
 /**
- * Leases a provider in another process. / @param url URL of the provider / @param token its control token /
- * @param directory absent: any directory / @returns undefined if no provider of the directory answers at the
- * URL, or the provider counts no leases
+ * Leases a provider in another process.
+ * @param url URL of the provider
+ * @param token its control token
+ * @param directory absent: any directory
+ * @returns undefined if no provider of the directory answers at the URL, or the provider counts no leases
  */
 export const acquireProviderLease = (
   url: string,

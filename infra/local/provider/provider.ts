@@ -49,8 +49,8 @@ export interface RunningProvider {
 
 /**
  * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge and instance metadata, in
- * their wire formats and with signature checks. The small AWS is for development, tests and drills. / @throws
- * Error if the port is taken or the state file cannot be read
+ * their wire formats and with signature checks. The small AWS is for development, tests and drills.
+ * @throws Error if the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const { home = HOME_ACCOUNT, stateFile, onBusEvent, clock = Date.now, authority, leases } = options

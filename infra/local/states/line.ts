@@ -6,7 +6,8 @@ import type { ExecutionPlace } from './store.ts'
 import { runTaskState } from './task.ts'
 
 /**
- * Runs the states of an execution from its stored place, or from the first state. / @returns its output /
+ * Runs the states of an execution from its stored place, or from the first state.
+ * @returns its output
  * @throws StateFault, or the signal's reason
  */
 export async function runStateLine(

@@ -47,8 +47,8 @@ const listInput = v.object({ stateMachineArn: arn, statusFilter: v.optional(v.st
 const historyInput = v.object({ executionArn: arn, ...paged })
 
 /**
- * The actions of the Step Functions service. / @see
- * https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
+ * The actions of the Step Functions service.
+ * @see https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
  */
 const stepFunctions = createService(createJsonProtocol('AWSStepFunctions'), {
   StartExecution: action(startInput, (machines, { stateMachineArn, name, input }) => {

@@ -79,7 +79,8 @@ const make = async (...order: string[]): Promise<void> => {
 
 /**
  * Returns the bundles of all functions. The bundles depend on the sources only; `metafiles.json` next to the
- * bundles lists the content of each bundle. / @returns the directory of the bundles' folders
+ * bundles lists the content of each bundle.
+ * @returns the directory of the bundles' folders
  */
 export const buildBundlesOfSources = (wanted = sources().code): Promise<string> =>
   updateBuildIfOutdated(`${checkoutRoot}.build/local-functions`, wanted, directory =>

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 /**
  * Creates a directory, unless a directory from the same sources exists. The new directory is created next to
  * its place and moved to its place as a whole, so concurrent or interrupted runs leave one complete
- * directory. / @param from text that identifies the sources
+ * directory.
+ * @param from text that identifies the sources
  */
 export async function updateBuildIfOutdated(
   directory: string,
@@ -33,7 +34,8 @@ const TRIES = 5
 
 /**
  * Moves a new directory to its place. The old directory is moved aside before it is deleted, because another
- * process may delete or replace it at the same time. / @throws Error if every try fails
+ * process may delete or replace it at the same time.
+ * @throws Error if every try fails
  */
 function replace(directory: string, own: string, from: string): void {
   const aside = `${own}.aside`

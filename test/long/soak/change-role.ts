@@ -28,8 +28,9 @@ const MAX_PROMOTION_SECONDS = 30
 const MAX_SERVED_SECONDS = 12
 
 /**
- * Promotes the secondary, has the former primary follow the new primary, and checks which logins are lost. /
- * @returns the kind of the change and a line about it / @throws Error when a step fails for minutes
+ * Promotes the secondary, has the former primary follow the new primary, and checks which logins are lost.
+ * @returns the kind of the change and a line about it
+ * @throws Error when a step fails for minutes
  */
 export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Kind; report: string }> {
   const { secondary: to, load, token, root } = set

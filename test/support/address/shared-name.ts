@@ -59,7 +59,8 @@ export interface SharedName {
 
 /**
  * Chooses from a failover pair of DNS records: the preferred record, unless only the other cluster is
- * healthy. / @param healthy by name
+ * healthy.
+ * @param healthy by name
  */
 const chosen = (
   [one, other]: readonly [string, string],

@@ -57,8 +57,9 @@ interface LinkAnswer {
 }
 
 /**
- * Starts a link tap. / @param target base URL of the called cluster / @param tls absent: plain HTTP; else the
- * tap ends TLS, as load balancers do
+ * Starts a link tap.
+ * @param target base URL of the called cluster
+ * @param tls absent: plain HTTP; else the tap ends TLS, as load balancers do
  */
 export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<LinkTap> {
   const agent = new Agent({ keepAlive: true })

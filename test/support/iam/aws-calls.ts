@@ -68,8 +68,8 @@ const worker = globalThis as { judgesAwsCalls?: true }
 
 /**
  * Checks all further requests of this test worker with the functions' credentials against the policies of the
- * functions' roles. / @param accessKeyId access key of the functions; requests signed with other keys are not
- * checked
+ * functions' roles.
+ * @param accessKeyId access key of the functions; requests signed with other keys are not checked
  */
 export function judgeAwsCalls(accessKeyId: () => string): void {
   if (worker.judgesAwsCalls) return

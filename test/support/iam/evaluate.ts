@@ -92,8 +92,9 @@ function testOf(name: string, wanted: readonly string[]): Test {
 const ELEMENTS = ['Effect', 'Action', 'Resource', 'Condition', 'Sid', 'Principal']
 
 /**
- * Prepares a policy statement for many requests. / @throws Error for an element of the policy language that
- * this evaluator does not support, because ignoring the element would give a wrong result
+ * Prepares a policy statement for many requests.
+ * @throws Error for an element of the policy language that this evaluator does not support, because ignoring
+ * the element would give a wrong result
  */
 export function ruled(statement: Statement): Rule {
   const unknown = Object.keys(statement).find(name => !ELEMENTS.includes(name))

@@ -103,8 +103,9 @@ export async function eventually<T>(
 
 /**
  * Starts a workflow. For each of some steps, kills the host as soon as the workflow has reached or passed the
- * step. / @returns the workflow's executions when no execution is running any more, and the states in which
- * the host was killed
+ * step.
+ * @returns the workflow's executions when no execution is running any more, and the states in which the host
+ * was killed
  */
 export async function killedAt(
   host: KilledHost,

@@ -19,8 +19,9 @@ export interface Pasted {
 
 export interface Shell {
   /**
-   * Pastes a block into the shell. / @param typed lines that a reader types when the block asks, each with
-   * its line end / @throws Error with all output when a line fails
+   * Pastes a block into the shell.
+   * @param typed lines that a reader types when the block asks, each with its line end
+   * @throws Error with all output when a line fails
    */
   paste(block: string, typed?: string): Promise<Pasted>
   /** like `paste`, but returns a failure instead of throwing */

@@ -60,7 +60,8 @@ export function tellAnswers(directory: string): void {
 }
 
 /**
- * Checks an answer against the OpenAPI document, and records the faults of the answer. / @returns the answer
+ * Checks an answer against the OpenAPI document, and records the faults of the answer.
+ * @returns the answer
  */
 export function checked<R extends Reply>(method: string, path: string, reply: R): R {
   counted.answers += 1

@@ -55,7 +55,10 @@ export async function replayed(journal: Journal) {
   return { head, entries, holes, table, torn }
 }
 
-/** Compares the journal with the stored items. / @returns names of items that differ, sorted */
+/**
+ * Compares the journal with the stored items.
+ * @returns names of items that differ, sorted
+ */
 export async function differences(journal: Journal, own: (item: { pk: string }) => boolean = () => true) {
   const { table } = await replayed(journal)
   const there = new Map((await standing(journal)).filter(own).map(item => [nameOf(item), item]))

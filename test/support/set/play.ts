@@ -68,8 +68,9 @@ const policyNames = ((): string[] => {
 
 /**
  * Plays a game: random actions on three clusters, all calls of all processes one after the other in a random
- * order. After the actions, all faults are mended, and the clusters must come to rest. / @param from see
- * `warmSnapshot` / @param how `length`: number of actions
+ * order. After the actions, all faults are mended, and the clusters must come to rest.
+ * @param from see `warmSnapshot`
+ * @param how `length`: number of actions
  */
 export async function play(
   seed: number,

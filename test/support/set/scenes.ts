@@ -25,8 +25,9 @@ const MINUTES = 3
 
 /**
  * Plays a scene again and again, always with the same clusters. A process dies before its first call, after
- * the first, after the second, and so on until a run has fewer calls. / @param every number of calls between
- * two tested calls / @returns the number of processes that have died
+ * the first, after the second, and so on until a run has fewer calls.
+ * @param every number of calls between two tested calls
+ * @returns the number of processes that have died
  */
 export async function deathsAtEachCall(from: Warm, scene: Scene, every = 1): Promise<number> {
   for (let [at, deaths] = [0, 0]; ; at += every) {
@@ -81,8 +82,9 @@ export interface LateScene extends Scene {
 
 /**
  * Plays a scene again and again, always with the same clusters. A process pauses before its first call,
- * before the second, and so on until a run has fewer calls. / @param calls the number of the first tested
- * call, and the step from one tested call to the next / @returns the number of processes that have paused
+ * before the second, and so on until a run has fewer calls.
+ * @param calls the number of the first tested call, and the step from one tested call to the next
+ * @returns the number of processes that have paused
  */
 export async function lateAtEachCall(
   from: Warm,

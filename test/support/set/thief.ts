@@ -17,8 +17,9 @@ export async function keysOf({ ports, kms }: SetMember): Promise<KeyringKeys> {
 }
 
 /**
- * Forges a batch token with any content, as a thief with stolen keys can. / @param given `now`: epoch
- * milliseconds; `sign`: with the stolen signer, with a signer of the thief, or not at all
+ * Forges a batch token with any content, as a thief with stolen keys can.
+ * @param given `now`: epoch milliseconds; `sign`: with the stolen signer, with a signer of the thief, or not
+ * at all
  */
 export function forgedToken(
   keys: KeyringKeys,

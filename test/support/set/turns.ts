@@ -40,9 +40,9 @@ function nextIn(queue: Queue): Waiting | undefined {
 }
 
 /**
- * Makes one clock for many actors, which advances only when all of them wait. / @param random returns numbers
- * from 0 to below 1, which choose the next actor and so determine the order of all steps. Absent: all actors
- * continue at once, and only the clock makes them wait.
+ * Makes one clock for many actors, which advances only when all of them wait.
+ * @param random returns numbers from 0 to below 1, which choose the next actor and so determine the order of
+ * all steps. Absent: all actors continue at once, and only the clock makes them wait.
  */
 export function turns(start: number, random?: () => number) {
   const queue: Queue = { now: start, waiting: [], random }

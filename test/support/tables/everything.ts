@@ -4,7 +4,8 @@ import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 /**
  * Returns the items as readers see them, and the sums of all buckets: the stored sums, and the sums computed
- * from the items. / @param treeId name of the tree
+ * from the items.
+ * @param treeId name of the tree
  */
 export async function everythingIn(
   journal: Journal,

@@ -102,7 +102,10 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
 
 const wireOf = (item: object): WireItem => toWireItem(item) as WireItem
 
-/** Returns the stored items, without the journal. / @param seconds the present time */
+/**
+ * Returns the stored items, without the journal.
+ * @param seconds the present time
+ */
 function lookAt({ items }: ReturnType<typeof memoryEngine>, seconds: () => number) {
   const itemOf = (wire: WireItem): Item | undefined => {
     const stored = fromWireItem(wire, 'rounded') as unknown as StoredItem

@@ -77,8 +77,9 @@ export interface PrimaryAddress {
 }
 
 /**
- * Starts two clusters under load. / @param say receives progress messages / @param joined makes west the
- * secondary of east; tests may join the clusters in another way
+ * Starts two clusters under load.
+ * @param say receives progress messages
+ * @param joined makes west the secondary of east; tests may join the clusters in another way
  */
 export async function startDrillRehearsal(
   { pauseMs, ...options }: RehearsalOptions,
@@ -230,8 +231,8 @@ export async function waitUntilCaughtUp(cluster: LocalHost, primary: LocalHost):
 /**
  * Plays a disaster. West loses the link to the primary east, which serves on for a while and is then lost to
  * its clients too. West is promoted by force. Then the load stops and the link heals: east stops serving
- * without an operator, follows west and reports its lost commits. / @param by `healed` may speed up the
- * fence, which otherwise takes up to a minute
+ * without an operator, follows west and reports its lost commits.
+ * @param by `healed` may speed up the fence, which otherwise takes up to a minute
  */
 export async function runDisasterDrill(
   rehearsal: DrillRehearsal,

@@ -22,9 +22,9 @@ const LOGIN_LOAD_PAUSE_MS = 20
 const LOGIN_TIMEOUT_MS = 60_000
 
 /**
- * Starts workloads that log in repeatedly. Each workload sends one login after the other. / @param proof
- * parameters of an iam login that may be repeated / @param pauseMs milliseconds between two logins of a
- * workload
+ * Starts workloads that log in repeatedly. Each workload sends one login after the other.
+ * @param proof parameters of an iam login that may be repeated
+ * @param pauseMs milliseconds between two logins of a workload
  */
 export function startLoginLoad(
   first: Pick<LocalHost, 'base_url' | 'cluster'>,

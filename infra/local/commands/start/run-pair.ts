@@ -15,7 +15,8 @@ type RunOptions = PairProcessOptions & {
 /**
  * Runs two clusters, each in its own process. Makes one cluster follow the other whatever their earlier
  * state, logs workloads in on the primary, and shows that the secondary has the same data. A killed cluster
- * stays down until somebody starts it. / @param print receives output for the user
+ * stays down until somebody starts it.
+ * @param print receives output for the user
  */
 export async function runLocalPair(
   { once, ...options }: RunOptions,

@@ -33,9 +33,9 @@ export interface AnyControlCommand {
 }
 
 /**
- * Checks the argument, runs the command and waits until its effect is saved. / @returns a copy of the result,
- * so that callers cannot change the imitated AWS / @throws Error that names the faulty member, or the
- * command's own error
+ * Checks the argument, runs the command and waits until its effect is saved.
+ * @returns a copy of the result, so that callers cannot change the imitated AWS
+ * @throws Error that names the faulty member, or the command's own error
  */
 export async function runControlCommand(
   aws: ImitatedAws,

@@ -56,8 +56,8 @@ const signerOf = ({ publicKey, privateKey }: KeyPair, scheme: SignatureScheme): 
 })
 
 /**
- * Returns the key, serial number and time with which one of the three signers signs a document. / @param at
- * signing time, milliseconds since 1970
+ * Returns the key, serial number and time with which one of the three signers signs a document.
+ * @param at signing time, milliseconds since 1970
  */
 export const documentSigningAs = (
   authority: DocumentAuthority,

@@ -40,8 +40,8 @@ export function instanceDocumentOf(instance: Ec2Instance): string {
 }
 
 /**
- * Signs an identity document in all three forms. Base64 is wrapped at 76 columns. / @param at signing time,
- * milliseconds since 1970
+ * Signs an identity document in all three forms. Base64 is wrapped at 76 columns.
+ * @param at signing time, milliseconds since 1970
  */
 export function signInstanceDocument(
   document: string,

@@ -39,7 +39,8 @@ export interface ProviderFaultFacts {
 
 /**
  * Returns the fault that hits this call, or undefined if no fault does, and counts the hit. A used-up fault
- * is removed. / @param faults changed in place
+ * is removed.
+ * @param faults changed in place
  */
 export function takeProviderFault(
   faults: ProviderFault[],
@@ -67,7 +68,10 @@ const matches = (fault: ProviderFault, facts: ProviderFaultFacts): boolean =>
 export const rawFaultAnswer = ({ answer }: ProviderFault): HttpAnswer =>
   createTextAnswer(answer?.status ?? 200, answer?.contentType ?? 'text/plain', answer?.body ?? '')
 
-/** Arranges a fault after the existing faults. / @returns its id */
+/**
+ * Arranges a fault after the existing faults.
+ * @returns its id
+ */
 export function arrangeProviderFault(faults: ProviderFault[], fault: Omit<ProviderFault, 'id'>): string {
   const id = randomUUID()
   faults.push({ ...fault, id })

@@ -17,8 +17,9 @@ interface Named extends Name {
 }
 
 /**
- * Creates an entity, or updates the given fields of an existing entity. / @param type type of the entity in
- * its ARN / @param fresh initial values, which an existing entity keeps
+ * Creates an entity, or updates the given fields of an existing entity.
+ * @param type type of the entity in its ARN
+ * @param fresh initial values, which an existing entity keeps
  */
 export function putNamedEntity<Given extends Name, Fresh>(
   aws: ImitatedAws,
@@ -37,8 +38,9 @@ export function putNamedEntity<Given extends Name, Fresh>(
 }
 
 /**
- * Finds a user, role or instance profile. / @param what description of the entity in the error / @throws
- * NoSuchEntity 404
+ * Finds a user, role or instance profile.
+ * @param what description of the entity in the error
+ * @throws NoSuchEntity 404
  */
 export function findNamedEntity<Entity>(
   all: ReadonlyMap<string, Entity>,

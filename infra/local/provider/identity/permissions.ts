@@ -15,8 +15,8 @@ export function allowAction(aws: ImitatedAws, principalArn: string, action: stri
 }
 
 /**
- * Reports whether an action is denied to a caller, or to the role of the caller's session. / @param action
- * such as `ec2:DescribeInstances`; a denial may also be `ec2:*`
+ * Reports whether an action is denied to a caller, or to the role of the caller's session.
+ * @param action such as `ec2:DescribeInstances`; a denial may also be `ec2:*`
  */
 export function isActionDenied(
   aws: ImitatedAws,

@@ -9,7 +9,10 @@ export const putIamRole = (
   given: Pick<IamRole, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId'>,
 ): IamRole => putNamedEntity(aws, aws.state.roles, 'role', given, { roleId: randomIamId('AROA') })
 
-/** Returns the IAM role with a name. / @throws NoSuchEntity 404 */
+/**
+ * Returns the IAM role with a name.
+ * @throws NoSuchEntity 404
+ */
 export const findIamRole = (aws: ImitatedAws, account: string, name: string): IamRole =>
   findNamedEntity(aws.state.roles, 'The role with name', account, name)
 
@@ -27,6 +30,9 @@ export const putInstanceProfile = (
 ): IamInstanceProfile =>
   putNamedEntity(aws, aws.state.profiles, 'instance-profile', given, { profileId: randomIamId('AIPA') })
 
-/** Returns the instance profile with a name. / @throws NoSuchEntity 404 */
+/**
+ * Returns the instance profile with a name.
+ * @throws NoSuchEntity 404
+ */
 export const findInstanceProfile = (aws: ImitatedAws, account: string, name: string): IamInstanceProfile =>
   findNamedEntity(aws.state.profiles, 'Instance Profile', account, name)

@@ -46,7 +46,10 @@ export function createOperatorKey(aws: ImitatedAws): IamAccessKey {
   return first === undefined ? addUserAccessKey(aws, user) : findUserAccessKey(aws, user, first)
 }
 
-/** Returns the IAM user with a name. / @throws NoSuchEntity 404 */
+/**
+ * Returns the IAM user with a name.
+ * @throws NoSuchEntity 404
+ */
 export const findIamUser = (aws: ImitatedAws, account: string, name: string): IamUser =>
   findNamedEntity(aws.state.users, 'The user with name', account, name)
 
@@ -58,7 +61,10 @@ export function deleteIamUser(aws: ImitatedAws, account: string, name: string): 
   aws.changed()
 }
 
-/** Creates another access key for a user. / @throws LimitExceeded 409 if the user has two access keys */
+/**
+ * Creates another access key for a user.
+ * @throws LimitExceeded 409 if the user has two access keys
+ */
 export function addUserAccessKey(aws: ImitatedAws, user: IamUser): IamAccessKey {
   if (user.accessKeyIds.length >= maxKeys) {
     throw awsError(409, 'LimitExceeded', `Cannot exceed quota for AccessKeysPerUser: ${maxKeys}`)
@@ -77,7 +83,10 @@ export function addUserAccessKey(aws: ImitatedAws, user: IamUser): IamAccessKey 
   return key
 }
 
-/** Returns an access key of a user. / @throws NoSuchEntity 404, also for a key of another user */
+/**
+ * Returns an access key of a user.
+ * @throws NoSuchEntity 404, also for a key of another user
+ */
 export function findUserAccessKey(aws: ImitatedAws, user: IamUser, accessKeyId: string): IamAccessKey {
   const key = aws.state.accessKeys.get(accessKeyId)
   if (key === undefined || !user.accessKeyIds.includes(accessKeyId)) {

@@ -10,8 +10,9 @@ type JsonInput = Readonly<Record<string, unknown>>
 
 /**
  * The JSON protocols of AWS: the action is in `X-Amz-Target`, the input is an object, and the output is an
- * object or nothing. / @param target the service's name in front of the action's name / @see
- * https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
+ * object or nothing.
+ * @param target the service's name in front of the action's name
+ * @see https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
  */
 export const createJsonProtocol = (target: string): ServiceProtocol<JsonInput, object | undefined> => ({
   actionOf: request => {
@@ -37,8 +38,9 @@ function inputOf(request: WireRequest): JsonInput {
 
 /**
  * Declares an action whose input has a schema. If the schema's message is one word, the word is the error
- * code. / @see https://smithy.io/2.0/spec/type-refinement-traits.html for missing members, and members of
- * another type
+ * code.
+ * @see https://smithy.io/2.0/spec/type-refinement-traits.html for missing members, and members of another
+ * type
  */
 export const createJsonAction =
   <S extends v.GenericSchema, Context = ActionContext>(

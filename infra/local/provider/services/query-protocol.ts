@@ -10,7 +10,8 @@ export type QueryParams = ReadonlyMap<string, string>
 
 /**
  * The query protocol of STS and IAM. The input is a form or a query string; the output is XML, or JSON of the
- * same nesting if the client requests JSON. / @param version the only API version that the service accepts /
+ * same nesting if the client requests JSON.
+ * @param version the only API version that the service accepts
  * @see https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
  */
 export const createQueryProtocol = (
@@ -44,7 +45,7 @@ const ec2Xml = (status: number, root: string, tree: XmlTree): HttpAnswer => {
 }
 
 /**
- * EC2's variant of the query protocol: no result element, lists of `item`, errors in a different envelope. /
+ * EC2's variant of the query protocol: no result element, lists of `item`, errors in a different envelope.
  * @see https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html
  */
 export const ec2Protocol: ServiceProtocol<QueryParams, { [name: string]: XmlTree }> = {

@@ -31,8 +31,9 @@ export interface ImitatedAws {
 }
 
 /**
- * Opens the imitated AWS of a state file, or a new imitated AWS. / @param clock epoch milliseconds, before
- * any shift / @throws Error if the state file exists and cannot be read
+ * Opens the imitated AWS of a state file, or a new imitated AWS.
+ * @param clock epoch milliseconds, before any shift
+ * @throws Error if the state file exists and cannot be read
  */
 export function openImitatedAws(
   home: HomeAccount,

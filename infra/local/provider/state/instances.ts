@@ -37,7 +37,10 @@ export function putInstance(
   return instance
 }
 
-/** Changes the given values of an instance. / @returns undefined if the instance does not exist */
+/**
+ * Changes the given values of an instance.
+ * @returns undefined if the instance does not exist
+ */
 export function setInstance(
   aws: ImitatedAws,
   name: InstanceName,

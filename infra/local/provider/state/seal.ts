@@ -7,8 +7,8 @@ const TAG = 16
 const keyOf = ({ state }: ImitatedAws): Buffer => Buffer.from(state.sealKey, 'base64')
 
 /**
- * Encrypts data that only this imitated AWS can decrypt, so that the data need not be stored. / @param use
- * purpose, bound as additional authenticated data
+ * Encrypts data that only this imitated AWS can decrypt, so that the data need not be stored.
+ * @param use purpose, bound as additional authenticated data
  */
 export function sealBytes(aws: ImitatedAws, use: string, plaintext: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE)

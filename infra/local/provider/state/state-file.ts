@@ -19,8 +19,8 @@ export interface ProviderStateWriter {
 
 /**
  * Creates a writer that replaces the whole state file, so that a crash leaves the old or the new file.
- * Changes during a write are written together by the next write. / @param path absent: nothing is written and
- * `saved` resolves at once; the folder of the file is created
+ * Changes during a write are written together by the next write.
+ * @param path absent: nothing is written and `saved` resolves at once; the folder of the file is created
  */
 export function createStateWriter(path: string | undefined, state: ProviderState): ProviderStateWriter {
   if (path === undefined) return { changed: () => undefined, saved: () => Promise.resolve() }

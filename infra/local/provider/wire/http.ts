@@ -24,8 +24,9 @@ export interface HttpAnswer {
 export type WireOutcome = HttpAnswer | 'reset'
 
 /**
- * Returns the value of a header; the values of a repeated header are joined with a comma. / @param name lower
- * case / @returns undefined if the request has no such header
+ * Returns the value of a header; the values of a repeated header are joined with a comma.
+ * @param name lower case
+ * @returns undefined if the request has no such header
  */
 export function requestHeaderOf(request: WireRequest, name: string): string | undefined {
   let joined: string | undefined

@@ -14,7 +14,7 @@ export interface AccessKeyPair {
 
 /**
  * Creates an HTTP server for clients that hold one of some access keys. The server does not listen yet. It
- * rejects requests that none of the keys has signed, because every user of this machine can reach its port. /
+ * rejects requests that none of the keys has signed, because every user of this machine can reach its port.
  * @param largestBody bytes; default: 1 MB
  */
 export const createSignedServer = (

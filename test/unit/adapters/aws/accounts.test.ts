@@ -22,7 +22,10 @@ const meter = { count: vi.fn(), measure: () => Promise.reject(new Error('not use
 const keys = async () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
 const credentials = { accessKey: 'AK', secretKey: new Secret('secret') }
 
-/** Returns the target for calls to the server's own account. / @param sts address of STS, if it differs */
+/**
+ * Returns the target for calls to the server's own account.
+ * @param sts address of STS, if it differs
+ */
 function targetAt(url = '', maxRetries = 0, sts = url): AwsTarget {
   const endpoints = { endpoint: url, iamEndpoint: url, stsEndpoint: sts, stsRegion: '' }
   const client = { version: 'v', maxRetries, credentials, ...endpoints }

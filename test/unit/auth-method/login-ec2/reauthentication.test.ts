@@ -64,7 +64,10 @@ const mismatch = 'nonce does not match'
 const notNewer = 'nonce does not match and metadata is not newer'
 const older = 'metadata predates the last login'
 
-/** The cases of the page on reauthentication, in all combinations. / @see docs/spec/login-ec2.md#nonce */
+/**
+ * The cases of the page on reauthentication, in all combinations.
+ * @see docs/spec/login-ec2.md#nonce
+ */
 const rows: Row[] = [
   // none | absent | no | any
   { entry: 'none', nonce: 'absent', leads: ['fresh', 'told', 'open'] },

@@ -66,8 +66,8 @@ const failures: [string, () => { status: number; text: string }][] = [
 ]
 
 /**
- * Lets the engine fail some times, then answer. / @returns each attempt and each result (ids by order of
- * arrival), and the pauses
+ * Lets the engine fail some times, then answer.
+ * @returns each attempt and each result (ids by order of arrival), and the pauses
  */
 async function attempts(
   callsOf: (engine: Engine, most: number) => Calling,

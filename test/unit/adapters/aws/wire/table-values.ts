@@ -80,7 +80,10 @@ export const inputs: Record<DynamoDbOperation, fc.Arbitrary<object>> = {
   UpdateItem: optional({ TableName, Key: place, ReturnValues: fc.constant('ALL_NEW') }, expression),
 }
 
-/** Generates values in DynamoDB's form. / @param digits digits of numbers */
+/**
+ * Generates values in DynamoDB's form.
+ * @param digits digits of numbers
+ */
 const wireOf = (digits: fc.Arbitrary<string>) =>
   fc.letrec(tie => ({
     wire: fc.oneof(
