@@ -18,8 +18,8 @@ type LoginCall = MountCall<typeof loginFields>
 
 /**
  * The phases of a login by signed identity document. One commit writes the token, a new entity and the access-list
- * entry. A login that loses a race for the entry is decided again with the winner's entry. @see
- * docs/spec/login-ec2.md#order
+ * entry. A login that loses a race for the entry is decided again with the winner's entry.
+ * @see docs/spec/login-ec2.md#order
  */
 export const ec2LoginPhases: RequestPhases<
   LoginCall,

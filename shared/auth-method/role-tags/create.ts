@@ -27,8 +27,8 @@ export const roleTagFields = {
 const NONCE_BYTES = 8
 
 /**
- * Handles POST role/:role/tag. The handler returns the key and value of a new tag and stores nothing. @see
- * docs/spec/role-tags.md#making
+ * Handles POST role/:role/tag. The handler returns the key and value of a new tag and stores nothing.
+ * @see docs/spec/role-tags.md#making
  */
 export async function createRoleTag(call: MountCall<typeof roleTagFields>): Promise<CallOutcome> {
   const item = subjectOf(call, 'role')
