@@ -19,6 +19,9 @@ const days = (fallback: number) =>
     fallback,
   )
 const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
+/** Requests per second and the burst above that rate. */
+const throttle = (rate: number, burst: number) =>
+  v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate, burst })
 const megabytes = v.pipe(wholeNumber, v.minValue(256), v.maxValue(10_240))
 
 const unknownFunctions = (given: object): string[] => {
@@ -86,10 +89,7 @@ export const settingsSchema = v.strictObject({
     v.strictObject({
       dataTable: tableName,
       clusterTable: tableName,
-      /**
-       * ARN of the restored table's stream; without this ARN only the schedule of every minute triggers the
-       * function
-       */
+      /** ARN of the restored table's stream; without it only the schedule of every minute triggers `on-journal` */
       clusterStreamArn: v.optional(
         v.pipe(
           v.string(),
@@ -149,10 +149,7 @@ export const settingsSchema = v.strictObject({
    */
   tablesClient: v.optional(v.picklist(['wire', 'sdk']), 'wire'),
   ...frontSettingFields,
-  /**
-   * address of the API if it has its own domain; default: the name of `domain`, else API Gateway's default
-   * endpoint
-   */
+  /** address of the API if it has its own domain; default: the name of `domain`, else API Gateway's default endpoint */
   apiAddress: v.optional(address),
   /**
    * continues a deployment although API Gateway warns about the API's OpenAPI definition. Without this
@@ -240,17 +237,11 @@ export const settingsSchema = v.strictObject({
   /** adds a dashboard with the service's metrics and AWS's own */
   dashboard: v.optional(v.boolean(), false),
   /** requests per second and burst over all clients; bounds the cost that strangers can cause */
-  throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),
+  throttle: throttle(500, 1000),
   /** requests per second and burst for calls of other clusters, which have a throttle of their own */
-  linkThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
-    rate: 100,
-    burst: 200,
-  }),
+  linkThrottle: throttle(100, 200),
   /** requests per second and burst for `sys/health` */
-  healthThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
-    rate: 50,
-    burst: 100,
-  }),
+  healthThrottle: throttle(50, 100),
   /** reserved concurrency of logins, so that other functions cannot use it up */
   loginConcurrency: v.optional(wholeNumber),
   /** provisioned concurrency of the login function; AWS charges for it continuously */
@@ -273,10 +264,7 @@ export const settingsSchema = v.strictObject({
   accountConcurrency: v.optional(wholeNumber, 1000),
   /** memory of functions in MB; CPU time grows with it */
   memory: v.optional(megabytes, 1024),
-  /**
-   * memory of single functions in MB, by their folder in functions/; default: the workers' table, else
-   * `memory`
-   */
+  /** memory of single functions in MB, by folder in functions/; default: the workers' table, else `memory` */
   functionMemory: v.optional(
     v.pipe(
       v.record(v.string(), megabytes),

@@ -34,10 +34,7 @@ const row = <S extends Partial<JournalHead> | undefined, G extends readonly unkn
   one: Transition<S, G>,
 ): Transition<S, G> => one
 
-/**
- * `isOld`: DynamoDB may have deleted entries of the filled positions. In this case earlier entries count as not
- * retained.
- */
+/** `isOld`: DynamoDB may have deleted entries of the filled positions. Then earlier entries count as not retained. */
 interface Filled {
   readonly isOld: boolean
 }

@@ -71,10 +71,7 @@ export interface LocalHostOptions {
   pairPid?: number
   /** writes no `cluster.json`, so that another cluster of the same name may run */
   unlisted?: boolean
-  /**
-   * starts a server that functions call in place of the engine; tests use the server to count calls, and to
-   * make calls fail
-   */
+  /** starts a server between functions and the engine; tests use the server to count calls, and to make calls fail */
   tap?: (engineUrl: string, users: TapUsers) => Promise<{ url: string; close(): Promise<void> }>
   /** environments per function, and concurrent requests in each */
   capacity?: Partial<PoolCapacity>
@@ -84,10 +81,7 @@ export interface LocalHostOptions {
   provider?: (directory: string) => Promise<ImitatedAwsConnection>
   /** addresses of this cluster and the other cluster, and the policy of the drill */
   drill?: { own: string; peer: string; policy: string }
-  /**
-   * origin of the other cluster: the console page reads the other cluster, and the other cluster's page may
-   * read this cluster
-   */
+  /** origin of the other cluster: the console page of each cluster may read the status of the other cluster */
   peer?: string
   /** region that the cluster pretends to run in; default: that of `HOME_ACCOUNT` */
   region?: string
@@ -99,10 +93,7 @@ export interface LocalHostOptions {
   onKeys?: (keys: SetKeys) => void
 }
 
-/**
- * Keys of the callers of a tap: one of the access keys signs calls to tables, and commands carry the control
- * token.
- */
+/** Keys of the callers of a tap: access keys sign calls to tables, and commands carry the control token. */
 export interface TapUsers {
   keys: readonly AccessKeyPair[]
   controlToken: string
@@ -123,9 +114,7 @@ export interface LocalHost extends ClusterStateFile {
   fileFolder: string | undefined
   /** environment variables and bundle of a function */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
-  /**
-   * stores the keys of the cluster's set and reports the accepted keys; earlier keys are kept in another file
-   */
+  /** stores the keys of the cluster's set and reports the accepted keys; another file keeps earlier keys */
   adoptKeys(keys: SetKeys): Promise<void>
   close(): Promise<void>
 }
@@ -145,10 +134,7 @@ interface Site {
   setKeys: { known?: KnownClusterKeys }
 }
 
-/**
- * Starts a whole cluster on this machine from the synthesised template. A failed start closes all started
- * parts.
- */
+/** Starts a whole cluster on this machine from the synthesised template. A failed start closes all started parts. */
 export async function startLocalHost(options: LocalHostOptions): Promise<LocalHost> {
   if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
     throw new Error('a cluster name has at most 64 letters, digits, "_", "-" and "."')
@@ -193,10 +179,7 @@ export async function startLocalHost(options: LocalHostOptions): Promise<LocalHo
   }
 }
 
-/**
- * Locks the cluster's directory and checks its ports before any part starts.
- * @throws Error that names the obstacle
- */
+/** Locks the cluster's directory and checks its ports before any part starts. @throws Error that names the obstacle */
 async function hold(options: LocalHostOptions): Promise<{ directory: string; closers: CloseFunctions }> {
   const { cluster, memory, port, linkPort, provider } = options
   const { providerPort, metadataPort } = provider ? {} : options
@@ -309,10 +292,7 @@ async function followKeys(
   return known
 }
 
-/**
- * Starts the metadata service of the workload's instance. A metadata service that runs already keeps its
- * port.
- */
+/** Starts the metadata service of the workload's instance. A metadata service that runs already keeps its port. */
 async function metadataOf(control: ProviderControl, port = 0): Promise<{ url: string }> {
   try {
     return await control.metadataPort({ ...WORKLOAD_INSTANCE, port })
@@ -331,10 +311,7 @@ async function startTables(
   )
 }
 
-/**
- * Writes the CA certificates to the cluster's directory. @returns the path of the file; empty: no
- * certificates
- */
+/** Writes the CA certificates to the cluster's directory. @returns the path of the file; empty: no certificates */
 function authoritiesFor({ options: { caBundles }, directory }: Site): string {
   if (caBundles === undefined) return ''
   const file = `${directory}/${AUTHORITIES_FILE}`
