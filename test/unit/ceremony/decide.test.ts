@@ -160,9 +160,12 @@ describe('the rate limit of an anonymous ceremony', () => {
     ['holders began', { authorised: true }, false, false],
     ['strangers began, with a share', { progress: 1 }, true, true],
     ['holders began, with a share', { authorised: true, progress: 1 }, true, true],
-  ] as const)('an attempt that %s (%j): a caller who may is %s, and ends it: %s', (_, more, held, ends) => {
-    expect(decideAttemptCancel({ ...attempt, progress: 0, ...more }, held).ok).toBe(ends)
-  })
+  ] as const)(
+    'cancelling an attempt that %s (%j), by an authorised caller %s, succeeds: %s',
+    (_, more, held, ends) => {
+      expect(decideAttemptCancel({ ...attempt, progress: 0, ...more }, held).ok).toBe(ends)
+    },
+  )
 
   test('the number of recorded starts is bounded', () => {
     let slot: CeremonySlot = idle

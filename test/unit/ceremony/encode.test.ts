@@ -34,7 +34,7 @@ describe('masking a token with a one-time password', () => {
   const token = `${generateServiceTokenText(randomBytes).reveal()}x`
   const padded = maskToken(token, otp).padEnd(48, '=')
   test.each([...inEachForm(padded), ...inEachForm(padded.replace(/=+$/, ''))])(
-    'is unmasked in the form: %s',
+    'a masked token is unmasked in the form: %s',
     (_, text) => expect(unmaskToken(text, otp)).toBe(token),
   )
 

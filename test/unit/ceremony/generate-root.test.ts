@@ -171,7 +171,7 @@ describe('the slot of the ceremony', () => {
   })
 })
 
-describe('a share of another key', () => {
+describe('submitting a share of another recovery key', () => {
   test('the share is rejected without changes, and the other shares create the token', async () => {
     const w = await ceremonyWorld()
     const { nonce, otp } = (await w.start()).body
@@ -193,7 +193,7 @@ describe('a share of another key', () => {
     expect(unmasked((await w.give(nonce, c)).body.encoded_token, otp)).toMatch(/^hvs\./)
   })
 
-  test('twenty such shares do not block the holders', async () => {
+  test('twenty shares of another key do not block the share holders', async () => {
     const w = await ceremonyWorld({ shares: 1, threshold: 1 })
     const { nonce } = (await w.start()).body
     for (let tries = 0; tries < 20; tries++)
@@ -201,7 +201,7 @@ describe('a share of another key', () => {
     expect((await w.give(nonce, w.shares[0] as Buffer)).body.complete).toBe(true)
   })
 
-  test('the share is a refusal in the audit log', async () => {
+  test('a share of another key is a refusal in the audit log', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     await w.give(nonce, Buffer.alloc(33))

@@ -110,7 +110,7 @@ describe('generating a DR operation token from recovery shares', () => {
   })
 
   test.each([{ epoch: '2.c' }, { set: 's-2' }])(
-    'does not outlive its time as a secondary (%j)',
+    'the token becomes invalid when the cluster leaves its time as a secondary (%j)',
     async parts => {
       const w = await secondary()
       const text = await generated(w)
@@ -133,9 +133,9 @@ describe('generating a DR operation token from recovery shares', () => {
   })
 })
 
-describe('using an OpenPGP key', () => {
+describe('encrypting a generated token for an OpenPGP key', () => {
   test.each(['rsa', 'ecc', 'curve25519'] as const)(
-    'of type %s: the token is for its holder alone',
+    "with a key of type %s only the key's holder can decrypt the token",
     async type => {
       const size = type === 'rsa' ? { rsaBits: 2048 } : {}
       const pair = await generateKey({ type, ...size, userIDs: [{ name: 'o' }], format: 'object' })
@@ -294,9 +294,9 @@ describe('concurrent callers', () => {
   })
 })
 
-describe('the cluster role', () => {
+describe('the cluster role during an operation-token ceremony', () => {
   test.each(['primary', 'disabled'] as const)(
-    '%s: looked at and cancelled, not begun, not gone on with',
+    'on a cluster in mode %s an attempt may be read and cancelled, but neither started nor continued',
     async mode => {
       const w = await secondary()
       const { nonce } = (await w.start()).body
@@ -323,7 +323,7 @@ describe('the cluster role', () => {
     expect((await w.start()).body).toMatchObject({ started: true, progress: 0 })
   })
 
-  test("an attempt for a root token is neither shown nor cancelled by the other ceremony's paths", async () => {
+  test('an attempt for a root token is neither shown nor cancelled by the paths for operation tokens', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const at = '/sys/replication/dr/secondary/generate-operation-token/attempt'
@@ -332,7 +332,7 @@ describe('the cluster role', () => {
     expect((await w.show()).body).toMatchObject({ started: true, nonce })
   })
 
-  test('any namespace may read the state, and only root may start', async () => {
+  test('callers in any namespace may read the attempt, and only callers in root may start one', async () => {
     const w = await secondary()
     const headers = { 'x-vault-namespace': 'team' }
     expect((await w.send('GET', '/attempt', undefined, { headers })).status).toBe(200)
@@ -424,7 +424,7 @@ describe('anonymous callers of an open ceremony', () => {
     expect(await cancel()).toBe(204)
   })
 
-  test('anonymous callers may cancel an anonymous attempt until it has a share, authorised callers any attempt', async () => {
+  test('anonymous callers may cancel an anonymous attempt until it has a share; authorised callers may cancel any attempt', async () => {
     const { w, start, cancel, give } = await world()
     const { nonce } = (await start()).body
     expect(await cancel()).toBe(204)

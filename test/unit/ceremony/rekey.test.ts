@@ -69,7 +69,7 @@ describe('a rekey attempt', () => {
     ['another role', recovery('v-1'), record({ mode: 'disabled' })],
     ['the same role in another epoch', recovery('v-1'), record({ epoch: '000003.bbbbbbbbbbbb' })],
     ['another set', recovery('v-1'), record({ set: 's-2' })],
-  ])('an attempt is void under %s, and its recorded starts stay', (_, present, own) => {
+  ])('a rekey attempt is void under %s, and its recorded starts stay', (_, present, own) => {
     expect(found(present, own).slot).toEqual({ strangerStarts: [5] })
   })
 

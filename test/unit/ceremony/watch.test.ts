@@ -54,7 +54,7 @@ describe('the workflow execution of an attempt', () => {
     },
   }
   test.each(Object.entries(ends))(
-    'that was %s before the execution began to watch: told at once',
+    'an execution that starts to watch after the attempt was %s is notified at once',
     async (outcome, end) => {
       const w = await watched()
       const nonce = await w.begun()
@@ -64,7 +64,7 @@ describe('the workflow execution of an attempt', () => {
     },
   )
 
-  test('the execution of an earlier attempt gets no notifications of the next one', async () => {
+  test('the execution of an earlier attempt is not notified of the next attempt', async () => {
     const w = await watched()
     await w.watches(await w.begun(), 'first')
     await w.cancel()
@@ -78,7 +78,7 @@ describe('the workflow execution of an attempt', () => {
     ])
   })
 
-  test('a manually started execution watches the next attempt, otherwise a new one does', async () => {
+  test('a manually started execution watches the next attempt; without one a new execution is started', async () => {
     const w = await watched()
     await w.waits('by hand')
     const nonce = await w.begun()

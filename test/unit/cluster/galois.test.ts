@@ -43,7 +43,7 @@ const division = fc
 const some = fc.uint8Array({ minLength: 1, maxLength: 40 })
 
 describe('shares and the npm package shamir-secret-sharing', () => {
-  test('shares made by the other implementation combine to the same key here', async () => {
+  test('the service combines shares made by the npm package to the same key', async () => {
     await fc.assert(
       fc.asyncProperty(some, division, async (key, { shares, threshold }) => {
         const theirs = await split(new Uint8Array(key), shares, threshold)
@@ -52,7 +52,7 @@ describe('shares and the npm package shamir-secret-sharing', () => {
     )
   })
 
-  test('too few shares combine to the same wrong key in both implementations', async () => {
+  test('the service and the npm package combine too few shares to the same wrong key', async () => {
     await fc.assert(
       fc.asyncProperty(some, async key => {
         const theirs = (await split(new Uint8Array(key), 5, 4)).slice(0, 3)
@@ -61,7 +61,7 @@ describe('shares and the npm package shamir-secret-sharing', () => {
     )
   })
 
-  test('shares made here combine to the key in the other implementation', async () => {
+  test('the npm package combines shares made by the service to the same key', async () => {
     await fc.assert(
       fc.asyncProperty(some, division, async (key, wanted) => {
         const ours = splitKeyIntoShares(key, wanted, randomBytes).map(one => new Uint8Array(one))
@@ -83,13 +83,13 @@ describe('the arithmetic has no timing side channel (CVE-2023-25000)', () => {
     '',
   )
 
-  test('it reads its input in order and uses no lookup table', () => {
+  test('the multiplication reads its input in order and uses no lookup table', () => {
     const indexes = [...source.matchAll(/[\w)\]]\[([^\]]+)\]/g)].map(([, index]) => index)
     expect(new Set(indexes)).toEqual(new Set(['at * degree + power', 'at', 'index']))
     expect(source).not.toMatch(/Uint8Array\.(of|from)|\[\s*(0x)?\d+\s*,|new (Map|Uint8Array)/)
   })
 
-  test('it branches only on lengths, positions and x, which are not secret', () => {
+  test('the arithmetic branches only on lengths, positions and x, which are not secret', () => {
     expect([...source.matchAll(/\b(if|while|switch)\b.*/g)].map(([text]) => text)).toEqual([
       'if (!first || shares.some(({ length }) => length !== first.length) || new Set(xs).size < xs.length)',
     ])

@@ -65,7 +65,7 @@ describe('initialisation', () => {
   const base64 = (pair: typeof alice) =>
     Buffer.from(pair.publicKey as unknown as Uint8Array).toString('base64')
 
-  test('creates five shares, three of which combine to the key, and a root token, in one commit', async () => {
+  test('initialisation creates a root token and five shares, three of which combine to the key, in one commit', async () => {
     const { body, commits } = await init({})
     expect(body).toMatchObject({ keys: [], keys_base64: [] })
     expect(body.recovery_keys).toHaveLength(5)
@@ -83,7 +83,7 @@ describe('initialisation', () => {
     ])
   })
 
-  test('stores a cluster without replication, the first two mounts and a root token without expiry', async () => {
+  test('initialisation stores a cluster without replication, the first two mounts and a root token without expiry', async () => {
     const { body, commits } = await init({ recovery_shares: 3, recovery_threshold: 2 })
     const data = Object.fromEntries(
       (commits[0] ?? []).flatMap(one => (one.kind === 'put' ? [[one.key.kind, one.data]] : [])),
@@ -120,7 +120,7 @@ describe('initialisation', () => {
     expect(body.recovery_keys).toEqual([Buffer.alloc(32, 5).toString('hex')])
   })
 
-  test('encrypts the hex text of each share for its OpenPGP key, and the root token for its own key', async () => {
+  test("initialisation encrypts each share's hex text for its OpenPGP key, and the root token for its own key", async () => {
     const { body } = await init({
       recovery_shares: 2,
       recovery_threshold: 2,
@@ -150,7 +150,7 @@ describe('initialisation', () => {
       root_token_pgp_key: base64(alice),
     })
 
-    test('accepts exactly their keys, in any order', async () => {
+    test('initialisation accepts exactly the keys of the named holders, in any order', async () => {
       const { body } = await init(good(), 'done', {}, await holders())
       const [first = ''] = body.recovery_keys_base64
       expect(await opened(Buffer.from(first, 'base64'), bob)).toMatch(/^[0-9a-f]{66}$/)
@@ -180,7 +180,7 @@ describe('initialisation', () => {
         ({ stranger }) => ({ root_token_pgp_key: stranger }),
         'root_token_pgp_key must be',
       ],
-    ])('rejects %s and writes nothing', async (_, change, message) => {
+    ])('initialisation rejects %s and writes nothing', async (_, change, message) => {
       const stranger = base64(await keyPair())
       await expect(init({ ...good(), ...change({ stranger }) }, 'done', {}, await holders())).rejects.toThrow(
         message,
@@ -188,7 +188,7 @@ describe('initialisation', () => {
     })
   })
 
-  test('accepts the neutral values that the official client always sends', async () => {
+  test("initialisation accepts the neutral values that Vault's client always sends", async () => {
     const neutral = {
       secret_shares: 0,
       secret_threshold: 0,
@@ -221,17 +221,17 @@ describe('initialisation', () => {
       { root_token_pgp_key: '-----BEGIN PGP' },
       'root_token_pgp_key: key 1',
     ],
-  ])('rejects %s', async (_, body, message) => {
+  ])('initialisation rejects %s', async (_, body, message) => {
     await expect(init(body)).rejects.toThrow(message)
   })
 
-  test('rejects a second initialisation, also a concurrent one', async () => {
+  test('a second initialisation is rejected, also a concurrent one', async () => {
     const cluster = { record: {}, readAt: NOW }
     await expect(init({}, 'done', { cluster })).rejects.toThrow('already initialised')
     await expect(init({}, 'conflict')).rejects.toThrow('already initialised')
   })
 
-  test('accepts an armoured key', async () => {
+  test('initialisation accepts an armoured OpenPGP key', async () => {
     const pair = await generateKey({ userIDs: [{ name: 'a' }], type: 'ecc' })
     const [message] = await encryptForEachPgpKey(['text'], [pair.publicKey], 'f')
     if (!message) throw new Error('a message')

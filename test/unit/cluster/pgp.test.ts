@@ -97,7 +97,7 @@ const armoured = (bytes: Buffer) =>
   `-----BEGIN PGP PUBLIC KEY BLOCK-----\nComment: x\n\n${bytes.toString('base64')}\n=abcd\n-----END PGP PUBLIC KEY BLOCK-----\n`
 
 describe('an OpenPGP key', () => {
-  test.each(refused)('with %s is rejected before any arithmetic', async (_, bytes, says) => {
+  test.each(refused)('an OpenPGP key with %s is rejected before any arithmetic', async (_, bytes, says) => {
     for (const text of [bytes.toString('base64'), armoured(bytes)]) {
       const refusal = {
         code: 'invalid_request',
@@ -116,7 +116,7 @@ describe('an OpenPGP key', () => {
     { type: 'ecc', curve: 'ed25519Legacy' },
     { type: 'curve25519' },
     { type: 'curve25519', config: { v6Keys: true } },
-  ] as const)('that is ordinary is taken (%j), as base64 and armoured', async options => {
+  ] as const)('an ordinary OpenPGP key is accepted (%j), as base64 and armoured', async options => {
     const { publicKey } = await generateKey({
       ...options,
       userIDs: [{ name: 'h' }],
@@ -140,13 +140,13 @@ describe('an OpenPGP key', () => {
     'mDMEZ_-A',
     '-----BEGIN PGP PUBLIC KEY BLOCK-----',
     armoured(user).replace('z', '?'),
-  ])('%j is rejected with the allowed formats', async text => {
+  ])('the text %j is rejected as an OpenPGP key, with the allowed formats', async text => {
     await expect(pgpFingerprintOf(text, 'pgp_key')).rejects.toThrow(
       /^pgp_key is not a usable OpenPGP public key: it is/,
     )
   })
 
-  test('of the largest allowed sizes passes the size check', () => {
+  test('an OpenPGP key of the largest allowed sizes passes the size check', () => {
     for (const bytes of [
       key(1, numbers(8192, 32)),
       Buffer.concat([rsa, packet(13, Buffer.alloc(32_768 - rsa.length - 6))]),
@@ -156,12 +156,12 @@ describe('an OpenPGP key', () => {
       expect(() => decodePgpPublicKey(bytes.toString('base64'), 'k')).not.toThrow()
   })
 
-  test('with a text longer than the largest key is rejected before it is decoded', () => {
+  test('a text longer than the largest OpenPGP key is rejected before it is decoded', () => {
     expect(() => decodePgpPublicKey('\n'.repeat(49_153), 'k')).toThrow('49153 characters (limit 49152)')
   })
 
   test.each(['NIST P-256', 'NIST P-521', 'Ed25519'] as const)(
-    'of %s with the maximum number of signatures has each of them verified once, valid or not',
+    'a key of %s with the maximum number of signatures has each signature verified once, valid or not',
     async algorithm => {
       const made = await costlyKey(algorithm)
       const most = mostSignatures(algorithm)
@@ -178,7 +178,7 @@ describe('an OpenPGP key', () => {
     },
   )
 
-  test('is never processed in JavaScript instead of OpenSSL', async () => {
+  test('OpenSSL, and never JavaScript, processes the OpenPGP key', async () => {
     const made = await costlyKey('NIST P-256')
     config.useEllipticFallback = true
     await pgpFingerprintOf(Buffer.from(made.write()).toString('base64'), 'k')
@@ -196,7 +196,7 @@ describe('a ceremony start with an OpenPGP key', () => {
     return { pgp_key: Buffer.from(publicKey.write()).toString('base64') }
   }
 
-  test('does no arithmetic while the slot is taken or the rate limit is reached', async () => {
+  test('no arithmetic is done while the slot is taken or the rate limit is reached', async () => {
     const w = await ceremonyWorld(undefined, { of: 'operation' })
     const body = await given()
     await w.start()
@@ -210,7 +210,7 @@ describe('a ceremony start with an OpenPGP key', () => {
     expect(computed).not.toHaveBeenCalled()
   })
 
-  test('counts towards the rate limit if the key was verified and is unusable, but not if its size is rejected', async () => {
+  test("a start counts towards the rate limit if its verified key is unusable, but not if its key's size is rejected", async () => {
     const w = await ceremonyWorld(undefined, { of: 'operation' })
     const large = hostileKey(16_384, 16_384).toString('base64')
     for (let starts = 0; starts < 11; starts++) expect((await w.start({ pgp_key: large })).status).toBe(400)

@@ -20,7 +20,7 @@ describe('the stored recovery key', () => {
     expect(hashRecoveryShare(key)).toBe('0aGequ8sfFL3SHYDQeudydo2jMfOuRB56dbM_73F-k4')
   })
 
-  test('recognises the key and its shares, and rejects others', () => {
+  test('the record recognises the key and its shares, and rejects other texts', () => {
     const { item, shares } = made()
     const hex = shares.map(one => one.toString('hex'))
     const whole = combineShares(hex.slice(1, 4)) as Buffer
@@ -36,7 +36,7 @@ describe('the stored recovery key', () => {
       expect(isShareOf(item, other)).toBe(false)
   })
 
-  test('contains neither the key nor a share, in any encoding', () => {
+  test('the record contains neither the key nor a share, in any encoding', () => {
     const { item, shares } = made()
     const whole = combineShares(shares.slice(0, 3).map(one => one.toString('hex'))) as Buffer
     const text = JSON.stringify(item)
@@ -52,14 +52,14 @@ describe('the stored recovery key', () => {
     })
   })
 
-  test('with one share: key and share have different hashes although they are equal', () => {
+  test('with one share, key and share have different hashes although they are equal', () => {
     const { item, shares } = made({ shares: 1, threshold: 1 })
     checkRecoveryShares([shares[0]?.toString('hex') ?? ''], item)
     expect(isShareOf(item, shares[0] as Buffer)).toBe(true)
     expect(item.verifier).not.toBe(item.shareHashes[0])
   })
 
-  test('contains the holders’ OpenPGP fingerprints if shares were encrypted', () => {
+  test('the record contains the holders’ OpenPGP fingerprints if shares were encrypted', () => {
     const settings = { random: randomBytes, now: NOW, pgpFingerprints: ['ab', 'cd'] }
     const { item } = newRecoveryKey({ shares: 2, threshold: 2 }, settings)
     expect(item.pgpFingerprints).toEqual(['ab', 'cd'])

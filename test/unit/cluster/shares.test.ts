@@ -38,7 +38,7 @@ function interpolate(shares: readonly Uint8Array[]): Uint8Array {
 }
 
 describe('shares of a key', () => {
-  test('each has 32 bytes of y and a different last byte x', async () => {
+  test('each share has 32 bytes of y, followed by a different last byte x', async () => {
     const shares = splitIntoShares(key, { shares: 5, threshold: 3 }, randomBytes)
     expect(shares.map(share => share.length)).toEqual([33, 33, 33, 33, 33])
     const xs = shares.map(share => share.at(-1))
@@ -50,7 +50,7 @@ describe('shares of a key', () => {
     expect(splitIntoShares(key, { shares: 1, threshold: 1 }, randomBytes)).toEqual([Buffer.from(key)])
   })
 
-  test('another implementation over GF(2^8) with 0x11B combines them to the key', async () => {
+  test('another implementation of GF(2^8) with the polynomial 0x11B combines the shares to the key', async () => {
     const [a, b, c, d] = splitIntoShares(key, { shares: 4, threshold: 3 }, randomBytes)
     if (!a || !b || !c || !d) throw new Error('four shares')
     expect(interpolate([a, b, c])).toEqual(key)
@@ -58,7 +58,7 @@ describe('shares of a key', () => {
     expect(interpolate([a, b])).not.toEqual(key)
   })
 
-  test('any threshold of them combines to the key, fewer do not', async () => {
+  test('any threshold of the shares combines to the key, and fewer shares do not', async () => {
     const division = fc
       .integer({ min: 2, max: 8 })
       .chain(threshold =>
@@ -86,7 +86,7 @@ describe('shares of a key', () => {
   })
 })
 
-describe('divisions', () => {
+describe('allowed numbers of shares and thresholds', () => {
   test.each([
     [1, 1],
     [2, 2],
@@ -113,7 +113,7 @@ describe('divisions', () => {
   })
 })
 
-describe('reading a share', () => {
+describe('parsing a share', () => {
   const share = Buffer.from([...Array(33).keys()])
 
   test.each([
@@ -124,9 +124,9 @@ describe('reading a share', () => {
     ['hex in lines', share.toString('hex').replace(/.{60}/, '$&\n')],
     ['with blanks around', `  ${share.toString('base64')} `],
     ...inEachForm(share.toString('base64')),
-  ])('accepts %s', (_, text) => expect(parseShare(text)).toEqual(share))
+  ])('parsing accepts %s', (_, text) => expect(parseShare(text)).toEqual(share))
 
-  test('a text of hex digits with a wrong length is read as base64', () => {
+  test('a share in hex digits of a wrong length is parsed as base64', () => {
     // 68 hexadecimal digits would be 34 bytes, which is too long; 24 hexadecimal digits are 18 bytes of
     // base64
     const text = 'abcdef0123456789abcdef01'
@@ -147,7 +147,7 @@ describe('reading a share', () => {
       [share, share].map(one => one.toString('hex')).join(','),
       'key must be a valid hex or base64 string',
     ],
-  ])('rejects %s', (_, text, message) => expect(() => parseShare(text)).toThrow(message))
+  ])('parsing rejects %s', (_, text, message) => expect(() => parseShare(text)).toThrow(message))
 })
 
 describe('combining shares', () => {
@@ -156,13 +156,13 @@ describe('combining shares', () => {
     [2, 2],
     [5, 3],
     [255, 255],
-  ])('of %i shares any %i combine to the key', async (shares, threshold) => {
+  ])('of %i shares, any %i combine to the key', async (shares, threshold) => {
     const key = Buffer.from([...Array(32).keys()])
     const parts = splitIntoShares(key, { shares, threshold }, randomBytes).map(part => part.toString('hex'))
     expect(combineShares(parts.slice(-threshold))).toEqual(key)
   })
 
-  test('shares that cannot belong together give nothing, and wrong shares give another key', async () => {
+  test('shares that cannot belong together combine to nothing, and wrong shares combine to another key', async () => {
     const key = Buffer.alloc(32, 1)
     const [one = '', two = ''] = splitIntoShares(key, { shares: 3, threshold: 2 }, randomBytes).map(part =>
       part.toString('hex'),

@@ -11,7 +11,7 @@ import {
 const habit = (text: string, kind: 'page' | 'comment' | 'title' = 'page') =>
   habitOf({ kind, line: 1, text })?.name
 
-describe('habits', () => {
+describe('habits that the plain-language check reports', () => {
   test.each([
     ['What is no readable request is refused with a body.', 'a clause in place of a noun'],
     ['The first sync begins for whoever joins the set.', 'whoever'],
@@ -30,22 +30,22 @@ describe('habits', () => {
     'Every secondary has acknowledged the last entry.',
     'Who may promote?',
     Array(30).fill('word').join(' '),
-  ])('a plain sentence has none: %s', text => {
+  ])('a plain sentence has no reported habit: %s', text => {
     expect(habit(text)).toBeUndefined()
   })
 
-  test('a long sentence is hard in a page only', () => {
+  test('a long sentence is reported in a page only', () => {
     expect(habit(Array(31).fill('word').join(' '), 'comment')).toBeUndefined()
   })
 
-  test('a docstring begins with a clause or with a verb', () => {
+  test('the check tells docstrings that begin with a clause from docstrings that begin with a verb', () => {
     expect(beginsWithClause('Whether a lease is due.')).toBe(true)
     expect(beginsWithClause('Reports whether a lease is due.')).toBe(false)
   })
 })
 
-describe('sentences', () => {
-  test('a page has paragraphs, items of lists and long cells, but no code', () => {
+describe('sentences that the plain-language check reads', () => {
+  test('of a page, paragraphs, list items and long cells are read, and no code', () => {
     const page = [
       '# A heading that is no sentence',
       'The primary sends entries.',
@@ -64,13 +64,13 @@ describe('sentences', () => {
     ])
   })
 
-  test('an excuse on a line leaves the line out', () => {
+  test('a line with an excuse is not read', () => {
     const page =
       'Vault answers "told you so" here. <!-- hard-sentence: text of Vault -->\n\nThe next paragraph is read.'
     expect(sentencesOfPage(page).map(({ text }) => text)).toEqual(['The next paragraph is read.'])
   })
 
-  test('comments and docstrings are read without their marks', () => {
+  test('comments and docstrings are read without their comment marks', () => {
     const code =
       '/**\n * What the lease holds.\n * @returns the holder of it\n */\nconst a = 1 // at the end\n// one more comment here\n'
     expect(sentencesOfComments(code).map(({ text }) => text)).toEqual([
@@ -80,7 +80,7 @@ describe('sentences', () => {
     expect(docstringsOf(code).map(({ line, text }) => [line, text])).toEqual([[1, 'What the lease holds.']])
   })
 
-  test('titles are read from tests and from tables of tests', () => {
+  test('test titles are read from tests and from tables of tests', () => {
     const code = "describe('a lease', () => {\n  test.each([['x']])('ends after %s', () => {})\n})\n"
     expect(titlesOf(code).map(({ line, text }) => [line, text])).toEqual([
       [1, 'a lease'],

@@ -47,7 +47,7 @@ const asked = {
 const disaster = { ...asked, peer: gone, readiness: ready('the primary is silent'), force: true }
 
 describe('the promotion button', () => {
-  test('is enabled if everything was entered; force only if nothing else helps', () => {
+  test('the button is enabled once all fields are filled; with force only if no other action helps', () => {
     expect(checkPromotionButton(asked)).toEqual({ allowed: true, why: '' })
     expect(checkPromotionButton(disaster)).toEqual({ allowed: true, why: '' })
     expect(checkPromotionButton({ ...disaster, peer: undefined }).allowed).toBe(true)
@@ -55,51 +55,51 @@ describe('the promotion button', () => {
 
   test.each<[string, Partial<Parameters<typeof checkPromotionButton>[0]>, RegExp]>([
     ['this cluster is silent', { own: silent(own) }, /does not answer/],
-    ['it is the primary', { own: peer }, /is not a secondary/],
-    ['something is under way', { own: busy }, /update-primary is running/],
-    ['there is no operation token', { hasOperationToken: false }, /Enter a DR operation token/],
-    ['readiness was not asked for', { readiness: undefined }, /Request the readiness first/],
+    ['this cluster is the primary', { own: peer }, /is not a secondary/],
+    ['an operation is running', { own: busy }, /update-primary is running/],
+    ['the operation token is missing', { hasOperationToken: false }, /Enter a DR operation token/],
+    ['readiness was not requested', { readiness: undefined }, /Request the readiness first/],
     [
-      'readiness is that of a primary',
+      'the readiness response comes from a primary',
       { readiness: { ...ready(), fields: { ...ready().fields, mode: 'primary' } } },
       /Request the readiness first/,
     ],
     [
-      'readiness is too old',
+      'the readiness response is too old',
       { readiness: { ...ready(), at: NOW - READINESS_VALID_MS - 1 } },
       /60 s old\. Request it again/,
     ],
     [
-      'the token does not count',
+      'the operation token allows no promotion',
       { readiness: ready('', '', { counts: false, why: 'it is a root token' }) },
       /it is a root token/,
     ],
-    ['it would be refused', { readiness: ready('9 s behind') }, /refuse it: 9 s behind/],
+    ['the cluster would refuse the promotion', { readiness: ready('9 s behind') }, /refuse it: 9 s behind/],
     [
-      'even force would be refused',
+      'the cluster would refuse the promotion even with force',
       { readiness: ready('no sync', 'no sync'), force: true },
       /refuse it: no sync/,
     ],
     ['force is not needed', { force: true }, /Force is not needed/],
     [
-      'the other one serves',
+      'the other cluster serves',
       { readiness: ready('cut off'), force: true },
       /two primaries are worse than none/,
     ],
-    ['no name was typed', { typed: '' }, /Type the name of this cluster, west/],
-    ['another name was typed', { typed: 'West' }, /Type the name/],
-  ])('is disabled if %s', (_, change, why) => {
+    ['the cluster name was not typed', { typed: '' }, /Type the name of this cluster, west/],
+    ['the typed name is not the cluster name', { typed: 'West' }, /Type the name/],
+  ])('the button is disabled if %s', (_, change, why) => {
     expect(checkPromotionButton({ ...asked, ...change })).toEqual({
       allowed: false,
       why: expect.stringMatching(why),
     })
   })
 
-  test('is disabled for a cluster without a name, even if nothing is typed', () => {
+  test('the button is disabled for a cluster without a name, even if the name field is empty', () => {
     expect(isNameConfirmed('', '')).toBe(false)
   })
 
-  test('is disabled with a malformed readiness answer', () => {
+  test('the button is disabled if the readiness response is malformed', () => {
     for (const odd of [undefined, null, [], 'ready', { mode: 'secondary', promotion: 'yes' }])
       expect(checkPromotionButton({ ...asked, readiness: toShownReadiness(odd, NOW) }).allowed).toBe(false)
   })

@@ -29,36 +29,40 @@ const secondary = (received: number, age: string | undefined, at = NOW) =>
   )
 const gone = async (one: Promise<ObservedCluster>) => silent(await one)
 
-describe('both lags', () => {
+describe('the age of stored entries and the possible loss, in the console', () => {
   test.each<[string, Promise<ObservedCluster>[], object]>([
     [
-      'all is stored: a quiet set loses nothing, however old its newest entry is',
+      'the secondary has all entries: a quiet set loses nothing, whatever the age of the newest entry',
       [primary(5), secondary(5, '9000')],
       { stored: 9000, lost: 0, positions: 0 },
     ],
-    ['something is under way', [primary(7), secondary(5, '300')], { stored: 300, lost: 300, positions: 2 }],
     [
-      'the secondary was asked later, and has more than the primary had',
+      'the secondary lacks two positions',
+      [primary(7), secondary(5, '300')],
+      { stored: 300, lost: 300, positions: 2 },
+    ],
+    [
+      'the secondary answered later than the primary, and has a higher position',
       [primary(5), secondary(6, '10')],
       { stored: 10, lost: 0, positions: 0 },
     ],
     [
-      'the primary is silent: all behind the newest entry may be lost',
+      'the primary is silent: all commits after the secondary’s newest entry may be lost',
       [gone(primary(5)), secondary(5, '9000')],
       { stored: 9000, lost: 9000 },
     ],
     [
-      'the word of the secondary has grown old',
+      'the secondary is silent, and its last answer is 4 s old',
       [primary(5), gone(secondary(5, '1000', NOW - 4000))],
       { stored: 5000, lost: 5000, positions: 0 },
     ],
-    ['the secondary tells no age', [primary(5), secondary(4, undefined)], { positions: 1 }],
+    ['the secondary reports no age', [primary(5), secondary(4, undefined)], { positions: 1 }],
     [
-      'a primary of another set says nothing about it',
+      'a primary of another set is ignored',
       [primary(5, 'set-2'), secondary(5, '10')],
       { stored: 10, lost: 10 },
     ],
-    ['there is no secondary', [primary(5)], {}],
+    ['the set has no secondary', [primary(5)], {}],
   ])('%s', async (_, both, lags) => {
     expect(computeReplicationLags(await Promise.all(both), NOW)).toEqual(lags)
   })
@@ -71,10 +75,10 @@ describe('both lags', () => {
       /6 s old\. A promotion now would lose at most the commits of the last 6 s\. It lacks 1 position/,
     ],
     [{ stored: 6200, lost: 6200 }, /unknown, because the primary does not answer/],
-  ])('%j as a sentence', (lags, text) => expect(describeReplicationLags(lags)).toMatch(text))
+  ])('the lag %j is shown as a sentence', (lags, text) => expect(describeReplicationLags(lags)).toMatch(text))
 })
 
-describe('the chart of lags', () => {
+describe("the console's chart of lags", () => {
   const box = { width: 600, height: 100 }
   const samples: LagSample[] = [
     { at: NOW - LAG_CHART_SPAN_MS, stored: 0, lost: 0 },
@@ -106,9 +110,9 @@ test.each([
   [120_000, '2 min'],
   [7_200_000, '2 h'],
   [172_800_000, '2 days'],
-])('%d ms are %s', (ms, text) => expect(formatTimeSpan(ms)).toBe(text))
+])('a duration of %d ms is shown as %s', (ms, text) => expect(formatTimeSpan(ms)).toBe(text))
 
-test('one is counted in the singular', () => {
+test('a single unit is shown in the singular', () => {
   expect([formatCount(1, 'commit'), formatCount(0, 'commit'), formatCount(2, 'is', 'are')]).toEqual([
     '1 commit',
     '0 commits',

@@ -15,7 +15,7 @@ import { workflowDefinitions } from '../../../shared/workers/workflows.ts'
 const NOW = 1_750_000_000_000
 const DAY = 86_400_000
 
-describe('running work', () => {
+describe('a running operation in the console', () => {
   test('the page knows every operation with its steps, in order', () => {
     const steps = Object.entries(workflowDefinitions).map(([name, { steps }]) => [
       name,
@@ -28,7 +28,7 @@ describe('running work', () => {
     ).toEqual(steps.toSorted())
   })
 
-  test('a step is done, current or to come', () => {
+  test('each step is shown as done, current or upcoming', () => {
     const states = listSteps({ name: 'promotion', step: 'drain' }).map(
       ({ name, state }) => `${name} ${state}`,
     )
@@ -44,7 +44,7 @@ describe('running work', () => {
       expect(listSteps({ name, step: 'odd' })).toEqual([{ name: 'odd', does: '', state: 'now' }])
   })
 
-  test('sync, reindex and comparison have their progress', () => {
+  test('sync, reindex and comparison are shown with their progress', () => {
     const of = (status: object) => {
       const read = parseDrStatus({ mode: 'secondary', ...status })
       return read.ok && listProgressBars(read.value)
@@ -70,13 +70,13 @@ describe('running work', () => {
   })
 })
 
-describe('expiries', () => {
+describe('expiries in the console', () => {
   test.each([
     [NOW + 31 * DAY, 'good', /expires in 31 days, at 2025-07-16/],
     [NOW + 29 * DAY, 'busy', /; renew it now/],
     [NOW - DAY, 'bad', /expired 24 h ago/],
     [undefined, 'unknown', /unknown/],
-  ] as const)('at %s', (at, tone, text) => {
+  ] as const)('expiry at %s', (at, tone, text) => {
     expect(describeExpiry('it', 'licence', at, NOW)).toEqual({
       what: 'it',
       tone,
@@ -84,7 +84,7 @@ describe('expiries', () => {
     })
   })
 
-  test('the operation token has its remaining time, and a token from shares its age', () => {
+  test('a presented operation token is shown with its remaining time, and one generated from shares with its age', () => {
     const rows = (presented: object, generated: object | null = null) =>
       listTokenExpiries(toShownReadiness({ operation_token: { presented, generated } }, NOW), NOW).map(
         ({ tone, text }) => `${tone}: ${text}`,
@@ -100,7 +100,7 @@ describe('expiries', () => {
     ])
   })
 
-  test('the end of each shipped certificate is what Node reads', () => {
+  test('the console reads the same end of each shipped certificate as Node', () => {
     const pems =
       readFileSync('shared/identity-proof/certificates/aws.pem', 'utf8').match(
         /-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g,
@@ -113,7 +113,7 @@ describe('expiries', () => {
   })
 })
 
-describe('the loss report', () => {
+describe('the loss report in the console', () => {
   const data = {
     complete: true,
     counts: {
@@ -133,7 +133,7 @@ describe('the loss report', () => {
     diverging: [{ what: 'role z' }],
   }
 
-  test('is grouped by kind, with what to do and the name of each change', () => {
+  test('lost commits are grouped by kind, with what to do and the name of each change', () => {
     const report = readLossReport(data)
     expect(report.kinds).toEqual([
       { kind: 'token', written: 2, deleted: 1, todo: expect.stringContaining('revocations') },
@@ -154,11 +154,13 @@ describe('the loss report', () => {
       /^The report is not complete yet: the cluster waits for a primary/,
     ],
     [undefined, /^The report is not complete yet/],
-  ])('%# as a sentence', (given, text) => expect(describeLossReport(readLossReport(given))).toMatch(text))
+  ])('the loss report is summarised in a sentence: %#', (given, text) =>
+    expect(describeLossReport(readLossReport(given))).toMatch(text),
+  )
 })
 
-describe('an explained login', () => {
-  test('names the first failed check', () => {
+describe('an explained login in the console', () => {
+  test('the page names the first failed check', () => {
     const checks = [
       { check: 'a', verdict: 'pass' },
       { check: 'b', verdict: 'fail', message: 'no', seen: { x: 1 } },
@@ -172,7 +174,7 @@ describe('an explained login', () => {
     )
   })
 
-  test('accepts only a JSON object; an empty text is an empty login', () => {
+  test('the form accepts only a JSON object; an empty text is an empty login', () => {
     expect(parseLoginJson(' {"role": "x"} ')).toEqual({ login: { role: 'x' } })
     expect(parseLoginJson('')).toEqual({ login: {} })
     for (const text of ['[1]', 'null', '"x"', '{']) expect(parseLoginJson(text)).toHaveProperty('fault')
@@ -185,8 +187,8 @@ describe('an explained login', () => {
   })
 })
 
-describe('links out of the page', () => {
-  test('lead only to HTTP pages', () => {
+describe('links from the console page', () => {
+  test('links lead only to HTTP pages', () => {
     expect(consolePageUrl('https://auth.example.com/some/path')).toBe('https://auth.example.com/ui/')
     for (const odd of [
       'javascript:alert(1)',
@@ -199,7 +201,7 @@ describe('links out of the page', () => {
     expect(apiBaseUrl('https://auth.example.com')).toBe('https://auth.example.com/v1/')
   })
 
-  test('lead only to the configured peer, whatever address a member reports', () => {
+  test('links lead only to the configured peer, whatever address a member reports', () => {
     const peer = 'https://east.example.com'
     expect(linkedPageUrl('https://east.example.com/v1', peer)).toBe('https://east.example.com/ui/')
     for (const other of [
@@ -215,11 +217,11 @@ describe('links out of the page', () => {
 
   const EVIL = `'; touch /tmp/never; echo '$(id)\`id\`"\n`
 
-  test('a name in a command is quoted as one shell word', () => {
+  test('a name is quoted as one shell word in a command', () => {
     expect(execFileSync('sh', ['-c', `printf %s ${quoteForShell(EVIL)}`], { encoding: 'utf8' })).toBe(EVIL)
   })
 
-  test('the commands name both clusters, and secrets only as variables', () => {
+  test('the shown commands name both clusters, and contain secrets only as variables', () => {
     const texts = buildShellCommands({ own: 'https://w/v1/', other: 'https://e/v1/', name: EVIL }).map(
       ({ text }) => text,
     )

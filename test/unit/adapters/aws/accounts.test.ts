@@ -144,7 +144,7 @@ describe('requests and results', () => {
     })
   })
 
-  test('a session of an assumed role', async () => {
+  test('the session of an assumed role is returned as its role', async () => {
     const made = `<Credentials><AccessKeyId>ASIA</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2026-11-25T12:00:00Z</Expiration></Credentials>`
     const { asked } = answering(result('AssumeRole', made))
     expect(await lookUps['a session']?.(targetAt())).toEqual({

@@ -81,8 +81,8 @@ beforeEach(async () => {
 })
 const termOf = (encrypted: string) => Number(encrypted.split('.')[0])
 
-describe('a rotated keyring', () => {
-  test('encrypts items and batch tokens with the new term in each environment that has seen the record', async () => {
+describe('a cipher after the keyring got a new term', () => {
+  test('the cipher encrypts items and batch tokens with the new term once the environment has seen the cluster record', async () => {
     const [one, two] = [w.environment(), w.environment()]
     for (const each of [one, two]) expect(termOf(await each.encrypt(place, 'hmacKey', 'x'))).toBe(1)
     await w.rotate()
@@ -93,7 +93,7 @@ describe('a rotated keyring', () => {
     }
   })
 
-  test('decrypts texts of every term with one call to KMS', async () => {
+  test('the cipher decrypts texts of every term with one call to KMS', async () => {
     const encrypted: EncryptedText[] = []
     const tokens: string[] = []
     for (let term = 1; term <= 5; term++) {
@@ -111,14 +111,14 @@ describe('a rotated keyring', () => {
     expect(w.asked.unwrap - before).toBe(1)
   })
 
-  test('gives the same HMACs as before', async () => {
+  test('the cipher returns the same HMACs as before the rotation', async () => {
     const before = await w.environment().hmac('a value')
     await w.rotate()
     await w.rotate()
     expect(await w.environment().hmac('a value')).toBe(before)
   })
 
-  test('has another data key, and stores when its term was added', async () => {
+  test('the rotation makes a new data key, and stores when the term was added', async () => {
     const first = w.record()
     const next = await w.rotate()
     expect(next).toMatchObject({ id: first.keyring, term: 2, since: 2000 })
@@ -127,7 +127,7 @@ describe('a rotated keyring', () => {
 })
 
 describe('a keyring that was read together with the cluster record', () => {
-  test('is requested only by the first request of an environment', async () => {
+  test('only the first request of an environment requests the keyring', async () => {
     const cipher = w.environment()
     expect(cipher.keysToRead()).toEqual([key('keyring')])
     expect(cipher.keysToRead()).toEqual([])
@@ -136,25 +136,28 @@ describe('a keyring that was read together with the cluster record', () => {
     expect(w.reads.count).toBe(0)
   })
 
-  test('is not requested if the environment has a keyring', async () => {
+  test('no request asks for the keyring if the environment has a keyring', async () => {
     const cipher = w.environment()
     await cipher.hmac('x')
     expect(cipher.keysToRead()).toEqual([])
   })
 
-  test.each([0, 60_000])('is read again if the record is newer, %i ms later', async ms => {
-    const cipher = w.environment()
-    const old = w.item()
-    cipher.expectKeyring(w.record(), old)
-    await w.rotate()
-    w.clock.ms += ms
-    if (ms === 0) cipher.expectKeyring(w.record(), old)
-    else cipher.expectKeyring(w.record())
-    expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(2)
-    expect(w.reads.count).toBe(1)
-  })
+  test.each([0, 60_000])(
+    'the keyring is read again if the cluster record is newer, %i ms later',
+    async ms => {
+      const cipher = w.environment()
+      const old = w.item()
+      cipher.expectKeyring(w.record(), old)
+      await w.rotate()
+      w.clock.ms += ms
+      if (ms === 0) cipher.expectKeyring(w.record(), old)
+      else cipher.expectKeyring(w.record())
+      expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(2)
+      expect(w.reads.count).toBe(1)
+    },
+  )
 
-  test('is decrypted by KMS when it is needed, and read again after KMS has failed', async () => {
+  test('KMS decrypts the keyring when it is needed; after a KMS failure the keyring is read again', async () => {
     const cipher = w.environment()
     cipher.expectKeyring(w.record(), w.item())
     expect(w.asked.unwrap).toBe(0)
@@ -207,7 +210,7 @@ describe('an environment that meets an unknown term', () => {
 })
 
 describe('the cluster record', () => {
-  test('with the same term causes no read of the keyring; with another keyring causes a read', async () => {
+  test('a record with the same keyring causes no read of the keyring; a record with another keyring causes one', async () => {
     const cipher = w.environment()
     await cipher.encrypt(place, 'hmacKey', 'x')
     const before = w.reads.count
@@ -219,7 +222,7 @@ describe('the cluster record', () => {
     expect(w.reads.count).toBe(before + 1)
   })
 
-  test('applies also to a keyring that was being read', async () => {
+  test('a record that arrives during a read of the keyring causes another read', async () => {
     const cipher = w.environment()
     const { promise, resolve } = Promise.withResolvers<void>()
     w.asked.slowly = promise
@@ -239,7 +242,7 @@ describe('the cluster record', () => {
     await early
   })
 
-  test('of a later edition causes a read, because the key under the same number may be another', async () => {
+  test('a record with a later edition causes a read of the keyring, because the key of an equal term may differ', async () => {
     const cipher = w.environment()
     const before = await cipher.encrypt(place, 'hmacKey', 'of the former life')
     await w.replaced()
@@ -251,7 +254,7 @@ describe('the cluster record', () => {
     await expect(fresh.decrypt(place, 'hmacKey', before)).rejects.toThrow('cannot be decrypted')
   })
 
-  test('older than the keyring changes nothing', async () => {
+  test('a record older than the keyring changes nothing', async () => {
     const old = w.record()
     await w.rotate()
     const cipher = w.environment()
@@ -264,7 +267,7 @@ describe('the cluster record', () => {
 })
 
 describe('a term that the set has lost', () => {
-  test('decrypts fields but no batch tokens if it is read-only', async () => {
+  test('a lost term that is read-only decrypts fields but no batch tokens', async () => {
     const { kms } = plainKms()
     const keyFactory = createKmsKeyFactory({ keyArn: 'arn', entropy, kms })
     const [leading, other] = [await keyFactory.newKeyring(1000), await keyFactory.newKeyring(2000)]
@@ -291,7 +294,7 @@ describe('an exported keyring', () => {
   const own = privateKeyFromSeed('X25519', randomBytes(32))
   const set = 'a set'
 
-  test('decrypts fields of every term on the other cluster, under that cluster’s own KMS key', async () => {
+  test('the exported keyring decrypts fields of every term on the importing cluster, under that cluster’s own KMS key', async () => {
     const old = await w.environment().encrypt(place, 'hmacKey', 'of term 1')
     await w.rotate()
     const exported = await w.environment().exportTo(exportRawPublicKey(own), set)
@@ -312,14 +315,14 @@ describe('an exported keyring', () => {
     expect(await other.hmac('x')).toBe(await here.hmac('x'))
   })
 
-  test('is the newest keyring, whatever the environment holds', async () => {
+  test('the cipher exports the newest keyring, even if the environment holds an older one', async () => {
     const environment = w.environment()
     await environment.encrypt(place, 'hmacKey', 'x')
     await w.rotate()
     expect((await environment.exportTo(exportRawPublicKey(own), set)).term).toBe(2)
   })
 
-  test('does not open with another key or set', async () => {
+  test('the exported keyring cannot be decrypted with another private key or for another set', async () => {
     const { keyring } = await w.environment().exportTo(exportRawPublicKey(own), set)
     const keyFactory = createKmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
     const other = privateKeyFromSeed('X25519', randomBytes(32))

@@ -60,7 +60,7 @@ describe.each(ways)('a kept connection that is dead, %s', (_way, way) => {
     expect([server.requests(), server.connections()]).toEqual([3, 2])
   })
 
-  test('if all kept connections are dead, each request is repeated at most once', async () => {
+  test('if all kept connections are dead, the client repeats each request at most once', async () => {
     const server = await serverOf(socket => socket.resetAndDestroy())
     const ask = way()
     const several = () => Promise.all(Array.from({ length: 5 }, () => ask(server.url)))
@@ -91,7 +91,7 @@ describe.each(ways)('a kept connection that is dead, %s', (_way, way) => {
     expect(server.requests()).toBe(1)
   })
 
-  test('a connection that never answers ends the attempt in time, and the next attempt uses another connection', async () => {
+  test('a connection without an answer ends the attempt in time, and the next attempt uses a new connection', async () => {
     const server = await serverOf(() => undefined)
     const ask = way()
     await Promise.all([ask(server.url), ask(server.url)])

@@ -29,7 +29,7 @@ const reaching: [keyof Ports, EndpointUse][] = [
 ]
 const allBut = (use: EndpointUse) => reaching.map(([, other]) => other).filter(other => other !== use)
 
-describe('the ports of a function are limited to the uses that its endpoints declare', () => {
+describe('the ports of a Lambda function are limited to the uses that its endpoints declare', () => {
   test.each(reaching)('the port %s needs the use %s, even with all other uses declared', (port, use) => {
     expect(() => portsOf(...allBut(use))[port]).toThrow(`${port} needs the use "${use}"`)
     expect(portsOf(use)[port]).toBeTypeOf('object')
@@ -40,12 +40,12 @@ describe('the ports of a function are limited to the uses that its endpoints dec
     ['a spread', ports => ({ ...ports })],
     ['Object.assign', ports => Object.assign({}, ports)],
     ['Object.values', ports => Object.values(ports)],
-  ])('copying the ports by %s throws with any declared uses', (_, copied) => {
+  ])('copying the ports by %s throws, whatever uses are declared', (_, copied) => {
     expect(() => copied(portsOf())).toThrow('ports cannot be copied by a rest pattern or a spread')
     expect(() => copied(portsOf(...reaching.map(([, use]) => use)))).toThrow('ports cannot be copied')
   })
 
-  test('scans and sweeps of whole tables need their uses', async () => {
+  test('scans and sweeps of whole tables require their declared uses', async () => {
     const scanning = (...uses: EndpointUse[]) => portsOf(...uses).store.scan('token', { index: 0, of: 1 })
     const sweeping = (...uses: EndpointUse[]) => portsOf(...uses).store.due({ kind: 'access', pks: ['a'] }, 0)
     expect(() => scanning('write', 'sweep')).toThrow('"scan"')
@@ -63,7 +63,7 @@ describe('the ports of a function are limited to the uses that its endpoints dec
     ['an ordinary item', role, 'write'],
     ['a token', minted, 'mint'],
     ['a deletion of the keyring', ring, undefined],
-  ])('a commit of %s needs the matching use', async (_, change, use) => {
+  ])('a commit of %s requires the matching declared use', async (_, change, use) => {
     expect(() => portsOf('scan').store.commit([change], cluster)).toThrow('store.commit')
     expect(() => portsOf('scan').store.commit([removeItem(key('wrapped', 'a')), change], cluster)).toThrow(
       'store.commit',
@@ -72,7 +72,7 @@ describe('the ports of a function are limited to the uses that its endpoints dec
     if (use) expect(await portsOf(use).store.commit([change], cluster)).toBe('done')
   })
 
-  test('a commit with one try is tried once', async () => {
+  test('a commit that is limited to one attempt is attempted once', async () => {
     engine.mockResolvedValue({ statusCode: 400, body: { __type: 'x#ThrottlingException' } })
     const { store } = portsOf('write')
     const change = removeItem(key('role', 'auth_1', 'dev'))

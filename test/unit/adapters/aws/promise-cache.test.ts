@@ -10,7 +10,7 @@ describe('a cache of asynchronous results', () => {
     }
   }
 
-  test('runs the work once for concurrent callers', async () => {
+  test('the cache runs the work once for concurrent callers', async () => {
     const cache = createPromiseCache<number>(10)
     const work = counted()
     expect(await Promise.all([cache.get('a', work), cache.get('a', work)])).toEqual([1, 1])
@@ -18,13 +18,13 @@ describe('a cache of asynchronous results', () => {
     expect(await cache.get('b', work)).toBe(2)
   })
 
-  test('does not keep a failure', async () => {
+  test('the cache does not keep a failure', async () => {
     const cache = createPromiseCache<number>(10)
     await expect(cache.get('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await cache.get('a', async () => 1)).toBe(1)
   })
 
-  test('forgets a deleted result, and its late failure does not delete a newer result', async () => {
+  test('the cache forgets a deleted result, and its late failure does not delete a newer result', async () => {
     const cache = createPromiseCache<number>(10)
     const late = Promise.withResolvers<number>()
     const first = cache.get('a', () => late.promise)
@@ -35,7 +35,7 @@ describe('a cache of asynchronous results', () => {
     expect(await cache.get('a', async () => 3)).toBe(2)
   })
 
-  test('never exceeds its limit', async () => {
+  test('the cache never exceeds its limit', async () => {
     const cache = createPromiseCache<number>(2)
     const work = counted()
     for (const name of ['a', 'b', 'c']) await cache.get(name, work)

@@ -31,7 +31,7 @@ describe('a call to AWS', () => {
     ['making its client', never, async () => ({})],
     ['fetching credentials, which ignores abort signals', async () => ({}), never],
   ])(
-    'ends at its deadline if %s hangs',
+    'the call ends at its deadline if %s hangs',
     async (_, make, send) => {
       const call = calls().call('ec2', target, Date.now() + 50, make, send)
       await expect(call).rejects.toMatchObject({ code: 'busy', message: 'EC2 did not answer in time' })
@@ -40,7 +40,7 @@ describe('a call to AWS', () => {
   )
 })
 
-describe('a client', () => {
+describe('an AWS client', () => {
   const changed: [string, Partial<AwsTarget>, 'ec2' | 'iam'][] = [
     ['another revision of the configuration', { client: { ...settings, version: 'rev-2' } }, 'ec2'],
     ['another region', { region: 'us-east-1' }, 'ec2'],
@@ -58,17 +58,17 @@ describe('a client', () => {
     return { made, clientOf }
   }
 
-  test('is made once for the same configuration and account', async () => {
+  test('an AWS client is created once for the same configuration and account', async () => {
     const { clientOf } = world()
     expect([await clientOf({}), await clientOf({}), await clientOf({})]).toEqual([1, 1, 1])
   })
 
-  test('is made once for concurrent calls', async () => {
+  test('concurrent calls create the AWS client once', async () => {
     const { clientOf } = world()
     expect(await Promise.all([clientOf({}), clientOf({}), clientOf({})])).toEqual([1, 1, 1])
   })
 
-  test.each(changed)('is not reused with %s', async (_, parts, service) => {
+  test.each(changed)('an AWS client is not reused with %s', async (_, parts, service) => {
     const { clientOf } = world()
     expect([await clientOf({}), await clientOf(parts, service), await clientOf({})]).toEqual([1, 2, 1])
   })

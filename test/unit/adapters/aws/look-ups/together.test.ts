@@ -51,8 +51,8 @@ function world(answers: Answer[] = [], { tookMs = 10, attempts = 3, chance = 0.5
   return { ...time, calls, counted, failedAlone, results, ask, lookUps }
 }
 
-describe('look-ups that wait at the same time', () => {
-  test('share a call: the first goes at once, the next share the next call', async () => {
+describe('concurrent look-ups of names in AWS', () => {
+  test('the first look-up is sent at once, and the look-ups that arrive meanwhile share the next call', async () => {
     const { ask, advance, calls, results } = world()
     for (const name of ['a', 'b', 'c']) ask(name)
     expect(calls).toEqual(['0: a'])
@@ -91,7 +91,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ a: 'a at 0', b: 'b at 20', c: failure })
   })
 
-  test('a throttled call is repeated with later names, with doubling gaps', async () => {
+  test('a throttled call is repeated together with later names, with doubling pauses', async () => {
     const { ask, advance, calls, results } = world(['all', 'refuse', 'refuse', 'refuse', 'refuse'])
     for (const name of ['a', 'b', 'c']) ask(name)
     await advance(15)
@@ -101,7 +101,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toMatchObject({ b: 'b at 1550', c: 'c at 1550', d: 'd at 1550' })
   })
 
-  test('each look-up waits until its own deadline, and fails with its last throttling', async () => {
+  test('each look-up waits until its own deadline, and fails with the last throttling error', async () => {
     const { ask, advance, results, calls } = world(['all', 'refuse', 'refuse', 'refuse'])
     ask('a')
     ask('b', 200)
@@ -115,28 +115,28 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toMatchObject({ c: 'c at 740' })
   })
 
-  test('a name out of time without throttling fails with a timeout', async () => {
+  test('a look-up that reaches its deadline without throttling fails with a timeout', async () => {
     const { ask, advance, results } = world([], { tookMs: 5000 })
     ask('a', 300)
     await advance(300)
     expect(results).toEqual({ a: late })
   })
 
-  test('a name with its own call is throttled at most as often as allowed', async () => {
+  test('a look-up that shares no call is repeated after throttling only up to the allowed number of attempts', async () => {
     const { ask, advance, results, calls } = world(['refuse', 'refuse', 'refuse', 'refuse'], { attempts: 2 })
     ask('a')
     await advance(1000)
     expect([calls.length, results]).toEqual([2, { a: refusal }])
   })
 
-  test('a name with its own call fails at once', async () => {
+  test('a look-up that shares no call fails at once when AWS returns an error', async () => {
     const { ask, advance, results, calls } = world(['fail'])
     ask('a')
     await advance(1000)
     expect([calls.length, results]).toEqual([1, { a: failure }])
   })
 
-  test('a slow call delays no other', async () => {
+  test('a slow call delays the next look-up by at most half a second', async () => {
     const { ask, advance, calls } = world([], { tookMs: 5000 })
     ask('a')
     ask('b')
@@ -146,14 +146,14 @@ describe('look-ups that wait at the same time', () => {
     expect(calls).toEqual(['0: a', '500: b'])
   })
 
-  test('a call is counted for all its callers, and only for them', async () => {
+  test('a shared call is counted once for each caller that shares the call', async () => {
     const { ask, advance, counted } = world()
     for (const name of ['a', 'b', 'c']) ask(name)
     await advance(100)
     expect(counted.toSorted()).toEqual(['a', 'b', 'c'])
   })
 
-  test('without waiting callers only a known limit is kept', async () => {
+  test('without waiting callers no timer runs, and only a known rate limit is kept', async () => {
     const { ask, advance, lookUps, pending } = world(['all', 'refuse'])
     ask('a')
     await advance(100)
@@ -164,7 +164,7 @@ describe('look-ups that wait at the same time', () => {
   })
 })
 
-test('each caller gets the result of a call of its own, never from before its question', async () => {
+test('each look-up gets the result of a call that began after the look-up was requested', async () => {
   const asks = fc.array(
     fc.record({
       name: fc.constantFrom('a', 'b', 'c', 'd', 'ex', 'fx'),

@@ -27,11 +27,11 @@ describe.each([
   ['a read', (error: Error) => translateDynamoErrors(Promise.reject(error))],
   ['a write', async (error: Error) => toWriteFault(error)],
 ])('%s that failed', (_, asked) => {
-  test.each(passing)('throws busy: %s', async (_what, error) => {
+  test.each(passing)('the failure throws busy: %s', async (_what, error) => {
     await expect(asked(error)).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
   })
 
-  test.each(lasting)('throws the error itself: %s', async (_what, error) => {
+  test.each(lasting)('the failure throws its original error: %s', async (_what, error) => {
     await expect(asked(error)).rejects.toBe(error)
   })
 })

@@ -68,7 +68,7 @@ const flags = [false, true].flatMap(fips => [false, true].map(dualStack => [fips
 
 describe('the endpoint of a service equals the SDK’s', () => {
   test.each(Object.keys(clients) as WireService[])(
-    '%s, in every partition, with FIPS and dual stack',
+    'the endpoint is equal for %s, in every partition, with FIPS and dual stack',
     service => {
       for (const region of REGIONS)
         for (const [fips, dualStack] of flags) {
@@ -78,16 +78,19 @@ describe('the endpoint of a service equals the SDK’s', () => {
     },
   )
 
-  test.each(['preferred', 'disabled', 'required'])('DynamoDB by account, mode %s', mode => {
-    for (const region of REGIONS)
-      for (const account of ['', '123456789012'])
-        for (const [fips, dualStack] of flags) {
-          const settings = settingsOf(region, fips, dualStack, account, mode)
-          expect(byWire('dynamodb', settings), `${region} ${account} ${fips} ${dualStack}`).toBe(
-            bySdk('dynamodb', settings),
-          )
-        }
-  })
+  test.each(['preferred', 'disabled', 'required'])(
+    'the DynamoDB endpoint with an account ID is equal, mode %s',
+    mode => {
+      for (const region of REGIONS)
+        for (const account of ['', '123456789012'])
+          for (const [fips, dualStack] of flags) {
+            const settings = settingsOf(region, fips, dualStack, account, mode)
+            expect(byWire('dynamodb', settings), `${region} ${account} ${fips} ${dualStack}`).toBe(
+              bySdk('dynamodb', settings),
+            )
+          }
+    },
+  )
 })
 
 describe('a configured endpoint', () => {
@@ -95,20 +98,20 @@ describe('a configured endpoint', () => {
     byWire('kms', readWireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
   const one = { AWS_ENDPOINT_URL_KMS: 'http://kms.test:99/way', AWS_ENDPOINT_URL: 'http://all.test' }
 
-  test('for the service takes precedence over the endpoint for all services', () => {
+  test('an endpoint configured for the service takes precedence over the endpoint for all services', () => {
     expect(given(one)).toBe('https://kms.test:99/way/')
     expect(given({ AWS_ENDPOINT_URL: 'http://all.test' })).toBe('https://all.test/')
     const settings = readWireSettings({ AWS_REGION: 'eu-west-1', ...one })
     expect(wireEndpointOf('kms', settings)).toMatchObject({ secure: false, port: '99' })
   })
 
-  test('is ignored if AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true', () => {
+  test('the configured endpoint is ignored if AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true', () => {
     const ignored = given(one, { AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' })
     expect(ignored).toBe('https://kms.eu-west-1.amazonaws.com/')
   })
 
   test.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])(
-    'cannot be combined with %s, as in the SDK',
+    'a configured endpoint cannot be combined with %s, as in the SDK',
     flag => {
       expect(given(one, { [flag]: 'true' })).toBe('refused')
     },

@@ -51,19 +51,19 @@ describe('an incomplete or changed answer', () => {
       response => void response.writeHead(200, { 'x-amz-crc32': crc32(ITEMS) }).end(`${ITEMS} `),
     ],
     ['the error page of a proxy', response => void response.writeHead(502).end('<h1>Bad gateway</h1>')],
-  ])('is requested again: %s', async (_, first) => {
+  ])('the client repeats the request: %s', async (_, first) => {
     const { url, requests } = await serverOf(first, answers)
     expect(await scan(url)).toEqual(items)
     expect(requests).toHaveLength(2)
   })
 
-  test('fails after three attempts', async () => {
+  test('the call fails after three attempts', async () => {
     const { url, requests } = await serverOf(response => void response.end('{'))
     await expect(scan(url)).rejects.toMatchObject({ name: 'UnreadableAnswer' })
     expect(requests).toHaveLength(3)
   })
 
-  test('is accepted with a correct checksum', async () => {
+  test('an answer with a correct checksum is accepted', async () => {
     const { url } = await serverOf(
       response => void response.writeHead(200, { 'x-amz-crc32': crc32(ITEMS) }).end(ITEMS),
     )
@@ -71,7 +71,7 @@ describe('an incomplete or changed answer', () => {
   })
 })
 
-describe('answers that no service gives', () => {
+describe('malformed answers that no AWS service gives', () => {
   const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
 
   test('101 Switching Protocols ends the attempt, and the call is retried', async () => {
@@ -99,7 +99,7 @@ describe('answers that no service gives', () => {
 })
 
 describe('the deadline of a call', () => {
-  test('ends the call, answered in part or not at all', async () => {
+  test('the deadline ends a call that is answered in part or not at all', async () => {
     for (const silent of [
       () => undefined,
       (response: ServerResponse) => void response.writeHead(200, { 'content-length': 99 }).write('{'),
@@ -110,7 +110,7 @@ describe('the deadline of a call', () => {
     }
   })
 
-  test('has a default that includes all attempts and pauses', async () => {
+  test('the default deadline includes all attempts and pauses', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const send = createTableSend(async (_, ms) => {
@@ -123,14 +123,14 @@ describe('the deadline of a call', () => {
     expect(await call).toBeLessThanOrEqual(CALL_TIMEOUT_MS)
   })
 
-  test('without a listener the call fails with the connection’s error', async () => {
+  test('a refused or reset connection fails the call with the connection’s error', async () => {
     await expect(scan(await closedPort())).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     const { url } = await rawServer(onTestFinished, socket => socket.resetAndDestroy())
     await expect(scan(url)).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 })
 
-describe('a clock that differs from the service’s', () => {
+describe('a local clock that differs from the AWS service’s clock', () => {
   const OFF_MS = 600_000
   const posts = (url: string) => createSignedPost({ service: 'kms', settings: settingsAt(url), credentials })
   const dated = (request: IncomingMessage) =>
@@ -145,7 +145,7 @@ describe('a clock that differs from the service’s', () => {
     })
 
   test.each([OFF_MS, -OFF_MS])(
-    '%i ms off is refused once, and later requests are signed with the service’s time',
+    'a clock that is %i ms off is refused once, and later requests are signed with the service’s time',
     async off => {
       const { url, requests } = await service(off)
       const post = posts(url)
@@ -156,7 +156,7 @@ describe('a clock that differs from the service’s', () => {
     },
   )
 
-  test('a refusal with the same clock is final, and so is a second refusal', async () => {
+  test('a refusal is final if the clocks agree, and so is a second refusal', async () => {
     const refusing = (off: number) =>
       serverOf(
         response =>

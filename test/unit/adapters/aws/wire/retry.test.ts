@@ -119,7 +119,7 @@ describe('failed calls are retried as often as by the SDK, with the same id and 
   })
 })
 
-describe('retries', () => {
+describe('retries of AWS calls', () => {
   const throttled = (retryAfterMs?: number) =>
     new AwsServiceError('Throttling', '', {
       status: 400,
@@ -127,13 +127,13 @@ describe('retries', () => {
     })
   const failing = (error: Error) => () => Promise.reject(error)
 
-  test('wait as long as the service asks, at most five seconds more than their own pause', async () => {
+  test('the client waits as long as the service asks, at most five seconds more than its own pause', async () => {
     const insist = createRetryCall({ most: 2, pauseMs: 50 })
     for (const asked of [100, 3000, 60_000]) await insist(failing(throttled(asked))).catch(() => undefined)
     expect(pauses).toEqual([500, 3000, 5500])
   })
 
-  test('use up a budget, which successes refill', async () => {
+  test('retries use up a budget, which successful calls refill', async () => {
     const insist = createRetryCall({ most: 3, pauseMs: 0 })
     let tries = 0
     const counted = (error?: Error) => () => {
@@ -149,7 +149,7 @@ describe('retries', () => {
     expect(tries).toBe(2)
   })
 
-  test('are not started if they would begin after the deadline', async () => {
+  test('no retry starts if it would begin after the deadline', async () => {
     const insist = createRetryCall({ most: 3, pauseMs: 50 })
     await expect(insist(failing(throttled()), 400)).rejects.toMatchObject({ name: 'Throttling' })
     expect(pauses).toEqual([])
@@ -159,7 +159,7 @@ describe('retries', () => {
   })
 })
 
-test('are not started without time left', async () => {
+test('no retry starts without time left', async () => {
   let attempts = 0
   const attempt = async (left: number) => {
     attempts += 1

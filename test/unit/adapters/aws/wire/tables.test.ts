@@ -70,8 +70,8 @@ describe.each(operations)('%s, compared with the SDK', operation => {
   })
 })
 
-describe.each(operations)('%s, malformed answers', operation => {
-  test('are read as the SDK reads them, or are rejected', async () => {
+describe.each(operations)('malformed answers to %s', operation => {
+  test('malformed answers are read as the SDK reads them, or are rejected', async () => {
     const met = { same: 0, refused: 0 }
     await fc.assert(
       fc.asyncProperty(mutated(answers.rounded[operation]), async text => {

@@ -55,8 +55,8 @@ function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
 
 const seqOf = (one: unknown) => (one as { seq: number }).seq
 
-describe('positions', () => {
-  test('of one turn of the event loop are allocated by one update, each to one commit', async () => {
+describe('allocating journal positions', () => {
+  test('one update allocates the positions of all commits of one turn of the event loop', async () => {
     const { allocate, added, given } = world()
     const three = Promise.all([1, 2, 3].map(() => allocate(EPOCH)))
     await given()
@@ -64,7 +64,7 @@ describe('positions', () => {
     expect(added).toEqual([3])
   })
 
-  test('are never from an update that was sent before the request', async () => {
+  test('a position never comes from an update that was sent before the position was requested', async () => {
     const { allocate, added, given } = world()
     const early = [allocate(EPOCH)]
     await setImmediate()
@@ -75,14 +75,14 @@ describe('positions', () => {
     expect(added).toEqual([1, 2])
   })
 
-  test('of different epochs are allocated and refused separately', async () => {
+  test('positions of different epochs are allocated and refused separately', async () => {
     const { allocate, given } = world()
     const both = Promise.all([allocate('000000.bbbbbbbbbbbb'), allocate(EPOCH)])
     await given()
     expect(await both).toEqual(['refused', expect.objectContaining({ seq: 11 })])
   })
 
-  test('of an unanswered shared update are requested again, one by one', async () => {
+  test('after a shared update without an answer, each position is requested again alone', async () => {
     const { allocate, added, given } = world({ fails: [0] })
     const two = Promise.all([allocate(EPOCH), allocate(EPOCH)])
     await given()
@@ -91,7 +91,7 @@ describe('positions', () => {
     expect(added).toEqual([2, 1, 1])
   })
 
-  test('are counted as one call for each commit', async () => {
+  test('a shared update counts as one call for each commit', async () => {
     const { allocate, given, meter } = world()
     const measured = [1, 2].map(() => meter.measure(() => allocate(EPOCH)))
     await given()

@@ -128,7 +128,7 @@ const versionIn = (item: Record<string, unknown> | undefined) =>
 
 const keysOf = ({ keys }: Sent): string[] => keys.map(({ sk }) => sk)
 
-describe('any order of reads, writes and answers', () => {
+describe('shared reads in any order of reads, writes and answers', () => {
   const names = ['a', 'b', 'policy1', 'mounts', 'none']
   const fate = fc.record(
     {
@@ -149,7 +149,7 @@ describe('any order of reads, writes and answers', () => {
     gone: fc.boolean(),
   })
 
-  test('gives each caller a result no older than its question, and fails it for no other caller’s fault', () =>
+  test('each caller gets a result no older than its read, and no caller fails because of another caller’s fault', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fate, { minLength: 1, maxLength: 12 }),
@@ -239,7 +239,7 @@ describe('shared reads', () => {
     expect(ended.map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1])
   })
 
-  test('a running call answers no later question', async () => {
+  test('a running call answers no read that was requested later', async () => {
     const all = world([{ reads: 10, answers: 90 }])
     all.write('a', 1)
     asking(all, [['a'], ['a']])
@@ -251,7 +251,7 @@ describe('shared reads', () => {
     ).toBe(2)
   })
 
-  test('a hanging call delays others by at most 200 ms', async () => {
+  test('a hanging call delays other reads by at most 200 ms', async () => {
     const hangs: Fate = { reads: 0, answers: 60_000 }
     const all = world([hangs, hangs, slow])
     asking(all, [['a'], ['a'], ['b'], ['c']])
@@ -341,7 +341,7 @@ describe('faults of shared reads', () => {
     expect(ended).toEqual([{ at: 303, calls: 3 }])
   })
 
-  test('after three seconds each caller makes its own call, and a caller with its own call waits for that call', async () => {
+  test('three seconds after the first unanswered call, each caller makes its own call', async () => {
     const hangs: Fate = { reads: 0, answers: 9000 }
     const all = world([hangs, hangs, hangs, slow, slow])
     const ended = asking(all, [...first, ['b'], ['c']])
