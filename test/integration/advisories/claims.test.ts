@@ -40,17 +40,20 @@ describe('role bounds are checked against the proof, never against fields of the
     ['bound_subnet_id', 'subnet-1'],
     ['bound_ec2_instance_id', 'i-1'],
     ['bound_tags', { team: 'a' }],
-  ])('ec2 role: a login that sends %s itself is rejected like one without it', async (field, value) => {
-    const role = field.replaceAll('_', '-')
-    await done('POST', `${mount}/role/${role}`, { auth_type: 'ec2', [field]: value })
-    const instance = await launch()
-    const [plain, claiming] = [
-      await loginAs(mount, instance, { role }),
-      await loginAs(mount, instance, { role, ...claims, [field]: value }),
-    ]
-    expect([plain.status, claiming.status]).toEqual([400, 400])
-    expect(errorsOf(claiming)).toBe(errorsOf(plain))
-  })
+  ])(
+    'ec2 role: a login request with the field %s is rejected like a login request without that field',
+    async (field, value) => {
+      const role = field.replaceAll('_', '-')
+      await done('POST', `${mount}/role/${role}`, { auth_type: 'ec2', [field]: value })
+      const instance = await launch()
+      const [plain, claiming] = [
+        await loginAs(mount, instance, { role }),
+        await loginAs(mount, instance, { role, ...claims, [field]: value }),
+      ]
+      expect([plain.status, claiming.status]).toEqual([400, 400])
+      expect(errorsOf(claiming)).toBe(errorsOf(plain))
+    },
+  )
 
   test('iam role: a forged bound_iam_principal_arn does not change which role the caller may use', async () => {
     const account = freshAccount()

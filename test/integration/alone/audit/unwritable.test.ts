@@ -39,7 +39,7 @@ describe('requests fail when the audit log cannot be written', () => {
     expect(tokens, 'the root token alone').toHaveLength(1)
   })
 
-  test('a request without a valid token gets the same 503', async () => {
+  test('a request without a valid token gets 503 too', async () => {
     const { status, body } = await host.api('GET', '/auth/cloud/role/x', undefined, { token: '' })
     expect([status, body]).toEqual([503, UNWRITABLE])
   })

@@ -75,7 +75,7 @@ async function isGone({ accessor, token, entity }: Lived, where: string): Promis
 }
 
 describe('disabling a mount', () => {
-  test('removes all its items, and invalidates its tokens at once', async () => {
+  test("removes all items of the mount, and invalidates the mount's tokens at once", async () => {
     const mount = await lived()
     await settled()
     await storage.fault({ kind: 'hold', operation: 'Query', skip: 0 })
@@ -92,7 +92,7 @@ describe('disabling a mount', () => {
     { skip: 2, when: 'before' },
     { skip: 2, when: 'after' },
   ] as const)(
-    'takes effect or not, never in part, when the request is cut at call $skip, $when it takes effect',
+    'takes effect completely or not at all when the request is cut at call $skip, $when that call takes effect',
     async cut => {
       const mount = await lived()
       await settled()

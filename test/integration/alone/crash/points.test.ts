@@ -121,22 +121,25 @@ function isClear(reply: Reply, where: string): void {
 
 // these tests come first, because completing requests with several commits reads all tokens
 describe('a request with several commits', () => {
-  test.each(titled(manySteps))('$name is complete after a retry, wherever it was cut', async ({ row }) => {
-    const { wanted, calls } = await undisturbed(row)
-    for (const cut of cutsOf(calls)) {
-      const where = nameOf(calls, cut)
-      const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
-      if (reply.status >= 300) isClear(reply, where)
-      const again = await repeated()
-      const good = again.status < 300 || again.status === row.spent
-      expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
-      await row.settle?.()
-      await settled()
-      expect(await changes(), where).toEqual(wanted)
-    }
-  })
+  test.each(titled(manySteps))(
+    '$name is complete after a retry, whichever call the first attempt was cut at',
+    async ({ row }) => {
+      const { wanted, calls } = await undisturbed(row)
+      for (const cut of cutsOf(calls)) {
+        const where = nameOf(calls, cut)
+        const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
+        if (reply.status >= 300) isClear(reply, where)
+        const again = await repeated()
+        const good = again.status < 300 || again.status === row.spent
+        expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
+        await row.settle?.()
+        await settled()
+        expect(await changes(), where).toEqual(wanted)
+      }
+    },
+  )
 
-  test('succeeds once its first commit is done, although the cleanup after it fails', async () => {
+  test('succeeds after its first commit, although the cleanup after that commit fails', async () => {
     const [revoke] = manySteps
     if (!revoke) throw new Error('rows')
     const { calls } = await undisturbed(revoke)
@@ -148,7 +151,7 @@ describe('a request with several commits', () => {
 
 describe('a request with one commit', () => {
   test.each(titled(oneCommit))(
-    '$name takes effect completely or not at all, wherever it is cut',
+    '$name takes effect completely or not at all, whichever call the request is cut at',
     async ({ row }) => {
       const { wanted, calls } = await undisturbed(row)
       expect(wanted.length).toBeGreaterThan(0)

@@ -189,7 +189,7 @@ describe('a cluster whose connections died between two requests', () => {
     ])
   })
 
-  test('creates one access key when it rotates, not two', async () => {
+  test('creates one access key, not two, when it rotates its AWS credentials', async () => {
     const one = await rotating()
     await isServed(one)
     const watch = callWatch()

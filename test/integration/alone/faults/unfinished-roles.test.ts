@@ -59,14 +59,14 @@ async function unfinished(): Promise<string> {
 const idsIn = async (path: string) => (await done('GET', path)).body.data.bound_iam_principal_id
 
 describe('writing a role with more principals than IAM resolves in one request', () => {
-  test('a repeated write resolves only the rest', async () => {
+  test('a repeated write resolves only the principals that are still unresolved', async () => {
     const path = await unfinished()
     await allow(ALL - 97)
     expect(await lookUpsDuring(() => done('POST', path, body()))).toBe(ALL - 97)
     expect(await idsIn(path)).toEqual(ids)
   })
 
-  test('each repeated write resolves more, until all are resolved', async () => {
+  test('each repeated write resolves more principals, until all are resolved', async () => {
     const path = await unfinished()
     await allow(20)
     const reply = await api('POST', path, body())

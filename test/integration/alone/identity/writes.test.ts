@@ -8,7 +8,7 @@ async function operationsOf(worker: Worker): Promise<string[]> {
   return (await storage.calls()).map(call => call.operation).filter(one => one !== 'BatchGetItem')
 }
 
-describe('a login writes the alias only when it changes', () => {
+describe('a login writes the entity alias only when the alias changes', () => {
   test.each([
     ['service', 'TransactWriteItems', ['PutItem']],
     ['batch', 'TransactWriteItems', []],

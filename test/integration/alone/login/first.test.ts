@@ -23,7 +23,7 @@ async function callsOf(body: object): Promise<string[]> {
 
 const READ = 'BatchGetItem'
 
-test('the first iam login reads record, mounts and keyring together, then settings, then all again after STS, then the alias', async () => {
+test('the first iam login reads record, mounts and keyring together, then settings; after the STS call it reads these again, then the alias', async () => {
   const { account } = HOME_ACCOUNT
   const { arn } = await aws.putUser({ account, name: 'first' })
   const key = await aws.createAccessKey({ account, user: 'first' })
@@ -34,7 +34,7 @@ test('the first iam login reads record, mounts and keyring together, then settin
   expect(await login(), 'the environment is warm').toEqual([READ, READ, 'PutItem'])
 })
 
-test('the first ec2 login reads record, mounts and keyring together, then certificates, settings, the alias, and all again after EC2', async () => {
+test('the first ec2 login reads record, mounts and keyring together, then certificates, settings and the alias; after the EC2 call it reads these again', async () => {
   const certificate = Buffer.from((await aws.authority()).rsa2048).toString('base64')
   await host.api('POST', '/auth/cloud/config/certificate/local', { cloud_public_cert: certificate })
   await host.api('POST', '/auth/cloud/role/first', {

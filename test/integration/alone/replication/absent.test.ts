@@ -6,7 +6,7 @@ import { clusterSet } from '../../../support/set/set.ts'
 
 const DAY = 24 * 3_600_000
 
-test('a secondary that was away for 31 days runs a full sync, without a wipe', async () => {
+test('a secondary that was disconnected for 31 days runs a full sync, without a wipe of its tables', async () => {
   const before = await clusterSet(['east', 'west'], { memory: true })
   await before.enable('east')
   await before.join('west', 'east')

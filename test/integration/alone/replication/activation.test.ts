@@ -151,8 +151,8 @@ async function isNew(): Promise<void> {
   expect(opened.reveal()).toBe('of the set')
 }
 
-describe('an activation', () => {
-  test('makes a cluster a secondary with the set’s keys and items, and none of its own', async () => {
+describe('the activation of a secondary', () => {
+  test('gives the cluster the keys and items of the set, and removes the cluster’s former keys and items', async () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
@@ -195,7 +195,7 @@ describe('an activation', () => {
     })
   })
 
-  test('can be given up before the wipe; the cluster then serves as before', async () => {
+  test('can be cancelled before the wipe of the tables; the cluster then serves as before', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
     expect((await recordOf()).record.mode).toBe('bootstrapping')
     await operationWorkflows.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
@@ -265,7 +265,7 @@ describe('a process of an activation dies', () => {
   })
 })
 
-describe('over TLS that a load balancer in front of the primary terminates', () => {
+describe('an activation over TLS that a load balancer in front of the primary terminates', () => {
   const authority = createLocalAuthority('an organisation')
   const onHost = { plainEndpoints: true }
 
@@ -296,7 +296,7 @@ describe('over TLS that a load balancer in front of the primary terminates', () 
     )
   }
 
-  test('the balancer’s authority is sufficient', async () => {
+  test('succeeds if the cluster trusts the authority of the load balancer’s certificate', async () => {
     expect(await handshakeBy(authority.cert)).toBeUndefined()
     const [pending] = await west.store.read([key('pending-link')])
     expect(pending?.data).toMatchObject({ operation: OPERATION, secondaryId: 'west' })

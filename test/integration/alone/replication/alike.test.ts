@@ -35,7 +35,7 @@ test.each(['east', 'west'])('a wrong method on %s is answered with 405 before au
   expect((await set.at(name).request('DELETE', `${R}/readiness`)).status).toBe(405)
 })
 
-test('HEAD gets the same status on both', async () => {
+test('HEAD gets the same status on primary and secondary', async () => {
   const paths = [
     '/sys/health',
     '/sys/seal-status',
@@ -65,7 +65,7 @@ test.each([true, 5, 'https:///x', 'true'])(
 const status = async (name: string) => (await set.at(name).ok('GET', `${R}/status`)).body.data
 
 describe('the journal in status', () => {
-  test('of a secondary is never ahead of its primary’s', async () => {
+  test('of a secondary is never ahead of the journal in the primary’s status', async () => {
     for (let round = 0; round < 3; round++) {
       await doing.write('east', `round-${round}`)
       await set.at('west').pull()
@@ -90,7 +90,7 @@ describe('the journal in status', () => {
     })
   })
 
-  test('shows API address and link address separately on both', async () => {
+  test('shows API address and link address separately on primary and secondary', async () => {
     const [east, west] = [set.at('east'), set.at('west')]
     for (const { ports, name } of [east, west])
       ports.deployment = { ...ports.deployment, apiAddress: `https://api.${name}.example` }
@@ -138,7 +138,7 @@ describe('status of a secondary that takes over', () => {
     expect((await status('west')).primary_cluster_addr).toBe('')
   })
 
-  test('shows a generation counter that grows with each promotion, equal on both', async () => {
+  test('shows a generation counter that grows with each promotion, equal on primary and secondary', async () => {
     const { ssct_generation_counter: before } = await status('west')
     expect(before).toBe(1)
     const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })

@@ -112,7 +112,7 @@ const holders = (where: unknown): string[] => {
   )
 }
 
-test('the search finds the secrets in the answers that must contain them', async () => {
+test('this test’s search finds the secrets in the answers that must contain them', async () => {
   for (const name of NAMES)
     for (const bytes of await keysOf(name)) canaryBytes(`key of the keyring of ${name}`, bytes)
   const names = new Set(canaries.map(([name]) => name.replace(/,.*/, '')))

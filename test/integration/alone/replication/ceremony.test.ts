@@ -100,7 +100,7 @@ describe('on a secondary with a dead primary', () => {
     expect(await ask('DELETE', root)).toBe(204)
   })
 
-  test('holders of the primary’s shares make a valid token; after deletion it is invalid', async () => {
+  test('holders of the primary’s recovery shares make a valid operation token; a deleted operation token is invalid', async () => {
     const text = await generated()
     expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({
       started: false,
@@ -158,7 +158,7 @@ describe('on a secondary with a dead primary', () => {
   })
 })
 
-test('the alarm for tokens counts made tokens, not failed attempts of strangers', async () => {
+test('the alarm for operation tokens counts generated tokens, not failed attempts of strangers', async () => {
   const { audited } = set.at('west')
   const { pattern } = alarmRows.OperationToken.counts
   const counted = () =>
@@ -185,7 +185,7 @@ test('no log, audit log or table contains a secret; audit entries contain HMACs'
   expect(entries.length).toBeGreaterThan(10)
 })
 
-test('after a promotion by the token, the token is invalid', async () => {
+test('an operation token that authorised a promotion is invalid after the promotion', async () => {
   const dr_operation_token = await generated()
   const reply = await west('POST', `${R}/promote`, { dr_operation_token, force: true })
   expect(reply.status, reply.text).toBe(200)

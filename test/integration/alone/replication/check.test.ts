@@ -80,7 +80,7 @@ async function numbers(name: string, { kind, pk, sk }: Key): Promise<[page: stri
   return [String(Number.parseInt(bucket.pk.slice(-2), 16)), Number.parseInt(bucket.sk, 16)]
 }
 
-describe('a check', () => {
+describe('a check of the Merkle tree', () => {
   test('of a sound tree finds nothing, and returns root hashes without maps', async () => {
     for (const name of ['east', 'west']) {
       const found = await report(name)
@@ -262,7 +262,7 @@ describe('a reindex', () => {
     expect((await itemAt('west', policy('p3'))).data).toEqual({ text: 'path "changed" {}' })
   })
 
-  test('with skip_flush leaves the hashes to the worker on-journal', async () => {
+  test('with skip_flush leaves the hashes to the journal worker', async () => {
     const treeId = await treeIdOf('west')
     const hashes = await journalOf('west').pageHashes(treePagePkByName(treeId, 'local', 'root'))
     const page = hashes.get('09')

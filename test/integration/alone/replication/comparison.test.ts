@@ -60,7 +60,7 @@ const toldOf = (beginning: string) =>
 
 const AFTER_SYNC = 'items are not as the primary has them after a sync'
 
-test('items that a full sync has missed or left over are found and fetched', async () => {
+test('the comparison finds and fetches items that a full sync has missed or left over', async () => {
   await missynced('a', item => ({ ...item, data: { text: 'other' } }))
   await missynced('b', () => null)
   await missynced('only-here', item => ({ ...item, ...policy('only-here') }))
@@ -83,7 +83,7 @@ test('items that a full sync has missed or left over are found and fetched', asy
   expect(toldOf(AFTER_SYNC)).toHaveLength(1)
 })
 
-test('an item that the primary returns differently each time is given up after three syncs', async () => {
+test('after three syncs a secondary gives up an item that the primary returns differently each time', async () => {
   let asked = 0
   const lying: ConnectToPeer = peer => {
     const link: SourceLink = set.at('west').connect(peer)

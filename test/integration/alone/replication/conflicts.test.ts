@@ -78,7 +78,7 @@ async function isSound(): Promise<void> {
   expect(await wrongSums(journal, record.treeId)).toEqual([])
 }
 
-test(`${AT_ONCE} concurrent logins, ${ROUNDS} times: none is refused, few conflict, and the journal is sound`, async () => {
+test(`${AT_ONCE} concurrent logins, ${ROUNDS} times: no login is refused, few logins conflict, and the journal is sound`, async () => {
   const { path } = await freshMount()
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   await done('POST', `${path}/role/fleet`, { auth_type: 'ec2', bound_account_id: HOME.account })
@@ -144,7 +144,7 @@ function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
   }
 }
 
-test('writes of logins do not conflict; if each wrote the counter in its transaction, most would, and some would be refused', async () => {
+test('writes of logins do not conflict; if each login wrote the counter in its transaction, most logins would conflict, and some would be refused', async () => {
   const outside = await crowd(loginsOf(false))
   expect(outside.refused).toBe(0)
   expect(outside.conflicts).toBeLessThan(BY_CHANCE)

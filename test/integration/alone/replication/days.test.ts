@@ -76,7 +76,7 @@ async function swept(name: string): Promise<number> {
 }
 
 describe('a secondary', () => {
-  test('writes nothing through a day except what it receives', async () => {
+  test('writes nothing through a day except the journal entries that it receives', async () => {
     await tokenFor('1h')
     await tokenFor('96h')
     await set.converge()

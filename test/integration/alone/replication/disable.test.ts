@@ -117,7 +117,7 @@ describe('a secondary that leaves its set', () => {
     expect(await late()).toBe(before)
   })
 
-  test('can begin a set of its own, or join one after a wipe', async () => {
+  test('can begin a set of its own, or join another set after a wipe', async () => {
     const { set: before } = await set.at('east').record()
     expect((await disable()).status).toBe(200)
     await set.settled()
@@ -136,7 +136,7 @@ describe('a secondary that leaves its set', () => {
   })
 })
 
-test('a failed step after the cluster has left is logged, and repeated until it succeeds', async () => {
+test('a failed cleanup step after a cluster has left its set is logged, and repeated until the step succeeds', async () => {
   const { ports, told } = set.at('west')
   const { background } = ports
   const start = () =>

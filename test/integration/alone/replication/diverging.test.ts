@@ -55,7 +55,7 @@ async function divergeOnce(text: string): Promise<void> {
 const syncsOf = () =>
   set.at('west').told.filter(({ message }) => message.startsWith('items are not as the journal')).length
 
-test('items that keep changing outside the primary’s journal are given up after three syncs, and the rest is followed', async () => {
+test('after three syncs a secondary gives up items that keep changing outside the primary’s journal, and follows all other items', async () => {
   for (const text of ['one', 'two', 'three']) await divergeOnce(text)
   expect(syncsOf()).toBe(3)
   expect(await status()).toMatchObject({ corrupted_merkle_tree: false, state: 'stream-wals' })
@@ -86,7 +86,7 @@ test('the audit log and the report name the given-up items', async () => {
   })
 })
 
-test('meanwhile a promotion is refused without force', async () => {
+test('while items are given up, a promotion without force is refused', async () => {
   const { status: code, text } = await operate('promote')
   expect([code, text]).toEqual([
     503,

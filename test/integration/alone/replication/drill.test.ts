@@ -91,7 +91,7 @@ const modes = () => Promise.all(['east', 'west'].map(async name => (await set.at
 describe('a drill', () => {
   beforeEach(pair)
 
-  test('switches there and back although answers are lost, loses no acknowledged commit, and reports its measurements', async () => {
+  test('promotes the secondary and switches back although answers are lost, loses no acknowledged commit, and reports its measurements', async () => {
     const acknowledged: string[] = []
     let over = false
     const writer = async (who: string) => {

@@ -123,7 +123,7 @@ beforeEach(async () => {
   await storage.reset()
 })
 
-describe('backfill', () => {
+describe('the backfill of a journal', () => {
   test(`of ${SIZE} items during writes, also by writers that are 30 s late: the journal has every item, and the sums are right`, async () => {
     await seeded(SIZE)
     const before = { record: await recordNow(), readAt: clock.ms }
@@ -176,7 +176,7 @@ describe('backfill', () => {
     expect(clock.ms - start).toBeGreaterThanOrEqual(bounds.CHANGEOVER_WAIT_MS)
   })
 
-  test('finds items that are written even later in another pass', async () => {
+  test('finds items that requests write after the first pass, in another pass', async () => {
     await seeded(3)
     const before = { record: await recordNow(), readAt: clock.ms }
     const treeId = await enabled()
@@ -217,7 +217,7 @@ describe('backfill', () => {
     await sound(treeId)
   })
 
-  test('stops if the journal is ended meanwhile', async () => {
+  test('stops if the journal is ended during the backfill', async () => {
     await seeded(3)
     const treeId = await enabled()
     const since = await disabled()
@@ -269,7 +269,7 @@ describe('ending a journal', () => {
     expect((await journal.pageHashes(treeRootsPk(treeId))).size).toBe(0)
   })
 
-  test('before another one begins: no item is missing although marks of the first are left', async () => {
+  test('before another journal begins: that journal misses no item, although marks of the first journal are left', async () => {
     await seeded(30)
     await backfillSome(await enabled())
     await disabled()
@@ -280,7 +280,7 @@ describe('ending a journal', () => {
     expect((await items()).every(item => readStoredLeafInTree(item, treeId))).toBe(true)
   })
 
-  test('closes it exactly: a process with an allocated position cannot commit, and no position is allocated', async () => {
+  test('closes the journal exactly: a process with an allocated position cannot commit, and no position is allocated', async () => {
     await seeded(1)
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
@@ -304,7 +304,7 @@ describe('ending a journal', () => {
     expect((await replayed(journal)).holes).toEqual([])
   })
 
-  test('ends only the given epoch: a newer one stays open, however late the call', async () => {
+  test('ends only the given epoch: a newer epoch stays open, however late the call', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await disabled()

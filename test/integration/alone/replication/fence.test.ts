@@ -82,7 +82,7 @@ test('a revoked cluster that is promoted by force, as in a drill, fences no clus
   )
 })
 
-test('a primary that joined the set through another cluster fences the first primary when that returns', async () => {
+test('a primary that joined the set through another cluster fences the first primary when the first primary returns', async () => {
   const set = await clusterSet(['east', 'west', 'north'])
   await set.enable('east')
   await set.join('west', 'east')

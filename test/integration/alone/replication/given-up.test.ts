@@ -89,7 +89,7 @@ const cases = Object.entries(rows).flatMap(([what, { steps }]) =>
   steps.map((step): [string, string] => [what, step]),
 )
 
-test.each(cases)('%s whose step %s fails: the advice in its text works', async (what, step) => {
+test.each(cases)('%s whose step %s fails: the advice in the error text works', async (what, step) => {
   const { where, ask, isThere, holds } = rows[what] as Row
   set.at(where).breakStep(step)
   const reply = await ask()

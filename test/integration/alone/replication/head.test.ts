@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const operations = async () => (await storage.calls()).map(call => call.operation)
 
-describe('each move on the engine', () => {
+describe('each move of the journal head on the storage engine', () => {
   test.each(Object.entries(moveCases))('%s', async (name, { make, modes, becomes }) => {
     const [mode] = (Object.keys(modes) as (JournalHeadMode | 'none')[]).filter(one => one !== 'none') as [
       JournalHeadMode,
@@ -82,7 +82,7 @@ const modeFor = (name: HeadTransitionName): fc.Arbitrary<JournalHeadMode> =>
     { weight: 1, arbitrary: fc.constantFrom(...allModes) },
   )
 
-test('for any head and any earlier read of it, the engine allows exactly the moves of the page', async () => {
+test('for any journal head and any earlier read of that head, the engine allows exactly the moves in docs/spec/journal-head.md', async () => {
   const counts = { made: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(
@@ -107,7 +107,7 @@ test('for any head and any earlier read of it, the engine allows exactly the mov
   expect(counts.refused).toBeGreaterThan(50)
 })
 
-describe('a head that breaks a rule', () => {
+describe('a journal head that breaks a rule', () => {
   const broken = { ...headIn.writing, applied: 12 }
 
   test('rejects moves, and every read reports it', async () => {
@@ -139,7 +139,7 @@ describe('a head that breaks a rule', () => {
   })
 })
 
-test.each([undefined, 0, 2])('a head of format %s is neither moved nor read', async format => {
+test.each([undefined, 0, 2])('a journal head of format %s is neither moved nor read', async format => {
   await putHead({ ...headIn.writing, format } as Partial<JournalHead>)
   await expect(journal.head()).rejects.toThrow('and this version knows format 1 only')
   expect(await journal.allocate(SECOND)).toBe('refused')

@@ -77,8 +77,8 @@ async function whilePulling<T>(name: string, request: Promise<T>): Promise<T> {
   return request
 }
 
-describe('a revocation', () => {
-  test('is known to a later primary, and a new admission there ends it', async () => {
+describe('the revocation of a cluster', () => {
+  test('is known to a later primary, and a new admission there ends the revocation', async () => {
     await revoke('north')
     await set.converge('west')
     await promoted('west')
@@ -125,8 +125,8 @@ describe('a revocation', () => {
   })
 })
 
-describe('the holders of a term', () => {
-  test('include every cluster that received it; a revoked cluster receives no later term', async () => {
+describe('the clusters that hold a key term', () => {
+  test('include every cluster that received the term; a revoked cluster receives no later term', async () => {
     expect(await givenAt('east')).toEqual([['north', 'west']])
     await revoke('north')
     await rotate('east')
@@ -144,7 +144,7 @@ describe('the holders of a term', () => {
     ])
   })
 
-  test('after a cluster leaves: the primary lists it, and it lists the others except for its own new term', async () => {
+  test('after a cluster leaves the set: the primary lists that cluster, and that cluster lists the others except for its own new term', async () => {
     await doing.giveToken('north')
     await set.at('north').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
     await set.settled()
@@ -163,8 +163,8 @@ describe('the holders of a term', () => {
   })
 })
 
-describe('a retirement', () => {
-  test('lists which secondaries have acknowledged it and which clusters hold the terms; status shows it until all have', async () => {
+describe('the retirement of key terms', () => {
+  test('lists which secondaries have acknowledged the retirement and which clusters hold the terms; status shows the retirement until all have acknowledged', async () => {
     set.cut('east', 'north')
     const { body } = await whilePulling('west', rotate('east', { retire: true }))
     const warnings = body.warnings.join('\n')
@@ -189,7 +189,7 @@ describe('a retirement', () => {
     })
   })
 
-  test('with a revocation lists the revoked cluster as a holder, and waits for the others only', async () => {
+  test('with a revocation lists the revoked cluster as a holder, and waits only for the other clusters', async () => {
     const { body } = await whilePulling('west', revoke('north', { retire: true }))
     const warnings = body.warnings.join('\n')
     expect(warnings).toContain(`north (${ids['north']}), which is revoked`)

@@ -43,7 +43,7 @@ beforeEach(async () => {
   await storage.reset()
 })
 
-describe('the head', () => {
+describe('the journal head', () => {
   /** Begins a journal in place of the journal of an earlier test. */
   async function began(): Promise<JournalHead> {
     const old = await journal.head()
@@ -53,7 +53,7 @@ describe('the head', () => {
     return head
   }
 
-  test('is created once, and moves only if it is as expected', async () => {
+  test('is created once, and moves only if the stored head is the expected head', async () => {
     const head = await began()
     expect(head).toMatchObject({ ...createFirstHead(epoch, number), incarnation: expect.any(Number) })
     expect(await journal.moveHead(headMoves.begin(undefined, epoch))).toBe('refused')
@@ -82,7 +82,7 @@ describe('the head', () => {
 })
 
 describe('journal entries', () => {
-  test('are written once; writing the same one again succeeds', async () => {
+  test('are written once; writing the same entry again succeeds', async () => {
     const entry = entryWith(1, 'c1')
     expect(await journal.putEntry(entry)).toBe('done')
     expect(await journal.putEntry(entry)).toBe('done')
@@ -265,7 +265,7 @@ describe('a transaction', () => {
     expect(sums?.sums.get('p')).toEqual(splitLeafIntoLimbs(LEAF))
   })
 
-  test('without any answer is busy', async () => {
+  test('without any answer fails as busy', async () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
     await expect(journal.transact([{ kind: 'entry', entry: entryWith(1, 'c1') }])).rejects.toMatchObject({
       code: 'busy',
@@ -361,7 +361,7 @@ describe('stored items', () => {
 })
 
 describe('hashes of pages', () => {
-  test('an older hash does not replace a newer one', async () => {
+  test('an older hash of a page does not replace a newer hash', async () => {
     const root = `t#${epoch}#r#root`
     await journal.putPageHash(root, '00', { hash: 'second', asOf: '2' })
     await journal.putPageHash(root, '00', { hash: 'first', asOf: '1' })

@@ -118,7 +118,7 @@ test('an access key that was rotated right before works on the new primary, with
   expect((await set.at('east').request('POST', CLIENT, { secret_key: 'other' })).status).toBe(503)
 })
 
-test('while a connected secondary lacks the new access key, the old one stays valid, and works after a disaster', async () => {
+test('while a connected secondary lacks the new access key, the old access key stays valid, and works after a disaster', async () => {
   const before = await configured('east')
   await set.at('west').pull()
   set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })

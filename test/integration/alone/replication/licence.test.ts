@@ -30,7 +30,7 @@ describe.each(Object.keys(hosts) as (keyof typeof hosts)[])('with the licence: %
     }
   })
 
-  test('status and health show it', async () => {
+  test('status and health show the licence', async () => {
     const { body } = await host.api('GET', '/sys/license/status')
     const { body: health } = await host.api('GET', '/sys/health')
     const used = name !== 'none'

@@ -190,7 +190,7 @@ describe('a secondary', () => {
     expect((await entriesFrom(one.source, frontier - 1)).at(0)).toMatchObject({ noop: true })
   })
 
-  test('is refused from its next call after a revocation; others continue, and a new token admits it again', async () => {
+  test('is refused from its next call after a revocation; other secondaries continue, and a new token admits the revoked secondary again', async () => {
     const [one, other] = [await follower(), await follower()]
     await one.activate()
     await other.activate()

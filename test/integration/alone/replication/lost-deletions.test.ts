@@ -64,7 +64,7 @@ async function entered(set: ClusterSet, accessor: string, instance: string): Pro
   expect(await ports.store.commit([createItem(key('access', accessor, instance), entry)], as)).toBe('done')
 }
 
-test('lost deletions of both kinds are in every paging of the report as soon as the former primary follows', async () => {
+test('lost deletions of both kinds are in every paging of the report as soon as the former primary follows the new primary', async () => {
   const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
   const east = set.at('east')
   const { body: mounts } = await east.ok('GET', '/sys/auth')

@@ -23,7 +23,7 @@ const rootOf = async (name: 'east' | 'west') => {
   return reply.body.data
 }
 
-test('both clusters compute the same root at the same position immediately', async () => {
+test('primary and secondary compute the same Merkle root at the same journal position immediately', async () => {
   await write('new')
   await set.converge()
   const [east, west] = [await rootOf('east'), await rootOf('west')]
@@ -34,7 +34,7 @@ test('both clusters compute the same root at the same position immediately', asy
   expect(body.data).toMatchObject(east)
 })
 
-test('a root that is less than a minute old is returned unchanged', async () => {
+test('a Merkle root that is less than a minute old is returned unchanged', async () => {
   await set.converge()
   const first = await rootOf('east')
   await write('later')

@@ -38,7 +38,7 @@ async function follow(name: string, primary: string): Promise<void> {
   expect(reply.status, reply.text).toBe(200)
 }
 
-test('of two forced primaries one remains; the other one and the old primary end their epochs, report their lost commits, and get the same items', async () => {
+test('of two forced primaries one remains; the other forced primary and the old primary end their epochs, report lost commits, and get the same items', async () => {
   set = await clusterSet(NAMES, { from, memory: true, aws: true })
   set.recording.allowTwo('east')
   set.cut('east', 'west')

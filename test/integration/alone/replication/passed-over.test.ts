@@ -69,7 +69,7 @@ async function followsEast(): Promise<void> {
 }
 
 describe('a successor whose old primary was promoted again', () => {
-  test('learns immediately that another epoch has begun, and follows it', async () => {
+  test('learns immediately that another epoch has begun, and follows that epoch', async () => {
     const { operation } = await waitsInDrain()
     expect((await asked('east', 'promote', { force: true })).status).toBe(200)
     expect(await health('east')).toBe(200)
@@ -85,7 +85,7 @@ describe('a successor whose old primary was promoted again', () => {
     await followsEast()
   })
 
-  test('learns it by the answer to its own pending call', async () => {
+  test('learns of the other epoch by the answer to its own pending call', async () => {
     const { promoted } = await waitsInDrain()
     await asked('east', 'promote', { force: true })
     set.heal('east', 'west')
@@ -98,7 +98,7 @@ describe('a successor whose old primary was promoted again', () => {
     await followsEast()
   })
 
-  test('with force continues without the rest, in an epoch above the unknown one', async () => {
+  test('with force continues without the missing entries, in an epoch above the unknown epoch', async () => {
     set.recording.allowTwo('east')
     await write('east', 'rest')
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Heartbeat', at: 1, when: 'before', does: 'dies' })

@@ -21,7 +21,7 @@ beforeEach(async () => {
   host = await ownHost()
 })
 
-describe('calls that change the role', () => {
+describe('API calls that change the role of a cluster', () => {
   const changing = ways.filter(({ endpoint: { method }, path }) => method === 'POST' && changesRole(path))
 
   test.each(changing)('$title never fails with 500, whatever the parameters', async ({ path, endpoint }) => {
@@ -77,7 +77,7 @@ describe('a cluster that becomes a primary', () => {
     expect(auditText(host.directory)).toContain('"event":"primary-enabled"')
   })
 
-  test('can only change its address afterwards', async () => {
+  test('can only change its address by a repeated request', async () => {
     await post('/primary/enable')
     const again = await post('/primary/enable')
     expect([again.status, again.body.errors]).toEqual([
@@ -93,7 +93,7 @@ describe('a cluster that becomes a primary', () => {
     expect((await post('/primary/enable', { primary_cluster_addr: 'http://lb.example' })).status).toBe(400)
   })
 
-  test('by concurrent requests becomes it once', async () => {
+  test('by concurrent requests becomes a primary once', async () => {
     const replies = await Promise.all(Array.from({ length: 16 }, () => post('/primary/enable')))
     const codes = replies.map(reply => reply.status)
     expect(codes.filter(code => code === 200)).toHaveLength(1)
@@ -101,7 +101,7 @@ describe('a cluster that becomes a primary', () => {
     expect((await host.api('POST', '/auth/cloud/role/works', iamRole.body)).status).toBe(204)
   })
 
-  test('lists its secondaries from the making of their token until their revocation', async () => {
+  test('lists each secondary from the creation of its activation token until its revocation', async () => {
     await post('/primary/enable')
     const wrapped = await post('/primary/secondary-token', { id: 'west' })
     expect(wrapped.body).toMatchObject({ data: null, wrap_info: { ttl: 1800 } })
@@ -167,7 +167,7 @@ describe('a cluster that becomes a primary', () => {
   })
 })
 
-test('keys for the next link are made for authorised callers, and each call deletes the earlier ones', async () => {
+test('authorised callers can create keys for the next link, and each call deletes the earlier keys', async () => {
   const first = await post('/secondary/generate-public-key')
   const second = await post('/secondary/generate-public-key')
   expect(first.body.data.secondary_public_key).not.toBe(second.body.data.secondary_public_key)

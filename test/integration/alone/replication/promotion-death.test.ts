@@ -85,7 +85,7 @@ async function tookOver(acknowledged: readonly string[]): Promise<void> {
 }
 
 describe('a promotion', () => {
-  test('whose processes die one after the other, each one call later, takes over exactly once', async () => {
+  test('whose processes die one after another, each process one call later, takes over exactly once', async () => {
     await begun()
     const acknowledged: string[] = []
     let deaths = 0

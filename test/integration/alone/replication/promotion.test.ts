@@ -86,7 +86,7 @@ describe('a planned promotion', () => {
     expect(late.text).toContain('not a DR secondary')
   }
 
-  test('after a demotion takes over all of it', async () => {
+  test('after a demotion takes over all commits of the demoted primary', async () => {
     await write('east', 'last')
     await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
     expect((await promote('west')).status).toBe(200)
@@ -103,7 +103,7 @@ describe('a planned promotion', () => {
     expect(parseInt((await set.at('west').head()).epoch, 10)).toBe(2)
   })
 
-  test('that fails after the handover names both ways out, and another promotion completes it', async () => {
+  test('that fails after the handover reports two remedies, and another promotion completes the takeover', async () => {
     // all calls after the handover are lost
     const cut = () => set.cut('east', 'west')
     set.trap({
@@ -126,7 +126,7 @@ describe('a planned promotion', () => {
 })
 
 describe('a promotion that is refused changes nothing on either cluster', () => {
-  test('by a primary that has just become silent, an invalid address, or a missing token', async () => {
+  test('by a primary that has just become silent, by an invalid address, or by a missing token', async () => {
     set.cut('east', 'west')
     const reply = await promote('west')
     expect(reply.status).toBe(503)
@@ -158,7 +158,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     await nothingHasHappened()
   })
 
-  test('by a revocation; with force the secondary becomes a primary of its own, and the old primary serves on', async () => {
+  test('by a revocation; with force the secondary becomes a primary of its own, and the old primary continues to serve', async () => {
     await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
     const reply = await promote('west')
     expect(reply.status).toBe(503)
@@ -171,7 +171,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
 })
 
 describe('a promotion without the primary', () => {
-  test('that was silent for a minute succeeds, and warns of what may be missing', async () => {
+  test('that was silent for a minute succeeds, and warns of commits that may be missing', async () => {
     set.cut('east', 'west')
     await write('east', 'lost')
     await set.passAsking(61_000)
@@ -183,7 +183,7 @@ describe('a promotion without the primary', () => {
     expect((await write('west', 'after')).status).toBe(204)
   })
 
-  test('that reported positions which never arrived: status and the warning count them', async () => {
+  test('that reported positions which never arrived: status and the warning count these positions', async () => {
     const { last } = await set.at('west').head()
     const heardAt = Math.floor(set.clock.now() / 1000) * 1000
     await write('east', 'lost')
@@ -205,7 +205,7 @@ describe('a promotion without the primary', () => {
     expect(reply.body.warnings[1]).toContain(`at least 2 positions up to ${last + 2}`)
   })
 
-  test('of a demoted cluster: with force it continues where its own epoch ended', async () => {
+  test('of a demoted cluster: with force that cluster continues where its own epoch ended', async () => {
     await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
     const { last } = await set.at('east').head()
     await giveToken('east')
@@ -220,7 +220,7 @@ describe('a promotion without the primary', () => {
     expect(epoch).toMatch(/^000002\./)
   })
 
-  test('with force during a sync: it serves, no journal leads to its state, and a report lists what only the old primary has', async () => {
+  test('with force during a sync: the new primary serves, no journal leads to its state, and a report lists items that only the old primary has', async () => {
     set.cut('east', 'west')
     expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports

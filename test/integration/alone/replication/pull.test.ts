@@ -105,7 +105,7 @@ const told = async () => {
   return { puller: puller?.data, contact: contact?.data }
 }
 
-test('a run syncs, streams, and stores its progress', async () => {
+test('a run of the puller syncs, streams, and stores its progress', async () => {
   await pulled()
   expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
   const { puller, contact } = await told()
@@ -114,7 +114,7 @@ test('a run syncs, streams, and stores its progress', async () => {
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
-test('a second run ends immediately while one runs', async () => {
+test('a second run of the puller ends immediately while the first run is active', async () => {
   let others = 0
   const busy: ConnectToPeer = peer => {
     const link = connect(peer)
@@ -141,7 +141,7 @@ test('a second run ends immediately while one runs', async () => {
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
-test('a silent or refusing primary is called again, and known facts stay', async () => {
+test('the puller calls a silent or refusing primary again, and keeps the facts that it knows', async () => {
   await pulled()
   let calls = 0
   const failing: ConnectToPeer = peer => ({
@@ -183,7 +183,7 @@ test('a heartbeat that conflicts with another write at the primary is repeated a
   expect((await told()).contact).not.toHaveProperty('failedCall')
 })
 
-test('no item of a new term is stored before the term', async () => {
+test('a secondary stores no item of a new key term before the term itself', async () => {
   await pulled()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
@@ -215,7 +215,7 @@ test('no item of a new term is stored before the term', async () => {
   )
 })
 
-test('during a role change a run applies entries, but begins no sync', async () => {
+test('during a role change a run of the puller applies entries, but begins no sync', async () => {
   const operate = async (operation?: string) => {
     const [record] = await west.store.read([key('cluster')])
     if (!record) throw new Error('no record')
@@ -234,7 +234,7 @@ test('during a role change a run applies entries, but begins no sync', async () 
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
 })
 
-test('the reported addresses of the primary are stored', async () => {
+test('the puller stores the addresses that the primary reports', async () => {
   const moved: ConnectToPeer = peer => ({
     ...connect(peer),
     heartbeat: async request => ({
@@ -247,7 +247,7 @@ test('the reported addresses of the primary are stored', async () => {
   expect(record?.data.link?.primaryAddrs).toEqual(['http://elsewhere'])
 })
 
-test('a waiting run takes over when the other one ends', async () => {
+test('a waiting run of the puller takes over when the active run ends', async () => {
   const end = west.turn.ms + 5 * SECONDS
   await beingPulled(end)
   await pulled(connect, { waitsForLease: true })
@@ -257,13 +257,13 @@ test('a waiting run takes over when the other one ends', async () => {
   expect(contact?.connectedSince).toBeLessThan(end + 3 * SECONDS)
 })
 
-test('a run that waits until its end changes nothing', async () => {
+test('a run of the puller that waits until its end changes nothing', async () => {
   await beingPulled(west.turn.ms + 60 * SECONDS)
   await pulled(connect, { waitsForLease: true })
   expect(await told()).toMatchObject({ puller: { runId: 'another run' }, contact: undefined })
 })
 
-test('given-up items are fetched once more after recover', async () => {
+test('the puller fetches given-up items once more after a recover request', async () => {
   await pulled()
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')

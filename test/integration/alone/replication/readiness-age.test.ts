@@ -29,7 +29,7 @@ const READY = { ready: true, refused_by: [], tried: expect.any(String) }
 const SILENT = { ready: false, refused_by: ['silent'], tried: expect.any(String) }
 
 describe('readiness in the status of a secondary', () => {
-  test('is tried again by the next run when the primary falls silent, and when it answers again', async () => {
+  test('is determined again by the next run of the puller when the primary falls silent, and when the primary answers again', async () => {
     expect(await shown()).toEqual(READY)
     set.pass(10_000)
     set.cut('east', 'west')
@@ -41,7 +41,7 @@ describe('readiness in the status of a secondary', () => {
     expect(await shown()).toEqual(READY)
   })
 
-  test('is tried again within one run, after an unanswered heartbeat', async () => {
+  test('is determined again within one run of the puller, after an unanswered heartbeat', async () => {
     const before = await contactAt()
     set.pass(1000)
     const run = set.at('west').pull(25_000, { source: 'aws.events' })
@@ -65,7 +65,7 @@ describe('readiness in the status of a secondary', () => {
     expect(await shown()).toBeUndefined()
   })
 
-  test('is hidden when no run calls the primary any more', async () => {
+  test('is hidden when no run of the puller calls the primary any more', async () => {
     set.pass(MINUTE)
     expect(await shown()).toBeUndefined()
     await scheduled()

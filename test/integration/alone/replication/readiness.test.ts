@@ -40,7 +40,7 @@ const items = async () =>
   )
 
 describe('readiness of a healthy pair', () => {
-  test('on the secondary: it can take over, and the answer lists every step', async () => {
+  test('on the secondary: the answer says that the secondary can take over, and lists every step', async () => {
     const shown = await readiness()
     expect(shown).toMatchObject({
       mode: 'secondary',
@@ -247,7 +247,7 @@ describe('if KMS cannot unwrap the keyring', () => {
     text: expect.stringMatching(/keyring does not open \(KMS.*KMS key is enabled/),
   }
 
-  test('both clusters answer holders of a generated or stored token: the row names KMS and what to do', async () => {
+  test('primary and secondary return readiness to holders of a generated or stored token: the row names KMS and the remedy', async () => {
     const token = closed.at('east').token()
     const west = closed.at('west')
     const answers = [

@@ -146,7 +146,7 @@ describe('a stolen copy of a member', () => {
     },
   )
 
-  test('contains a key that is stored encrypted, and this search finds it', async () => {
+  test('contains a key that is stored encrypted, and this test’s search finds that key', async () => {
     await storeKey(set, 'east')
     const secrets = [keyOf(set.at('east').shares)]
     for (const { raw, opened } of Object.values(await everythingReadable(set, 'east')))

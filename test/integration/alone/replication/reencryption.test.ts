@@ -246,7 +246,7 @@ describe('after a rotation', () => {
     expect((await set.at('east').ok('GET', '/auth/cloud/role/b')).body.data.role_tag).toBe('U')
   })
 
-  test('a field that no term decrypts is reported, and stops nothing', async () => {
+  test('a field that no term decrypts is reported, and the re-encryption continues', async () => {
     const { ports, record } = set.at('east')
     const [mounts] = await ports.store.read([key('mounts')])
     const cloud = mounts?.data.mounts.find(({ path }) => path === 'cloud')?.accessor ?? ''
@@ -302,7 +302,7 @@ test('a promotion during re-encryption: the new primary continues, and the new t
   expect((await statusAt('west')).reencryption).toMatchObject({ state: 'done', term: 2 })
 })
 
-describe('a term that encrypts nothing any more', () => {
+describe('a key term that encrypts no stored field any more', () => {
   const after35days = async () => {
     set.pass(36 * DAY)
     await minutes(4)
@@ -313,7 +313,7 @@ describe('a term that encrypts nothing any more', () => {
       ({ data }) => data.destroyed !== undefined,
     ).length
 
-  test('is destroyed 35 days later on every cluster, and a copy of it decrypts nothing that is stored', async () => {
+  test('is destroyed 35 days later on every cluster, and a copy of the term decrypts nothing that is stored', async () => {
     const thief = await keysOf('west')
     await rotate()
     await minutes(3)
@@ -380,7 +380,7 @@ describe('a term that encrypts nothing any more', () => {
   })
 })
 
-test('runs that die at any call are continued: nothing is lost, and everything is re-encrypted', async () => {
+test('re-encryption runs that die at any call are continued: no item is lost, and every field is re-encrypted', async () => {
   const deaths = await deathsAtEachCall(
     from as Warm,
     {

@@ -135,7 +135,7 @@ describe('endpoints return the refusals of the table', () => {
     expect(said(await post(cluster, path, body))).toEqual(of(refusal))
   })
 
-  test('an expired token, and one of a different set', async () => {
+  test('for an expired token, and for a token of a different set', async () => {
     const token = async (cluster: string, more = {}): Promise<string> =>
       (await set.at(cluster).ok('POST', tokens, { id: `t-${cluster}`, ...more })).body.wrap_info.token
     const lapsing = await token('east', { ttl: '1s' })

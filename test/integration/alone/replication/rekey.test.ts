@@ -86,7 +86,7 @@ test('a secondary neither begins nor shows a rekey', async () => {
     }
 })
 
-test('new shares make an operation token on the secondary once it has applied the rekey, and old ones do not', async () => {
+test('new shares make an operation token on the secondary once the secondary has applied the rekey, and old shares do not', async () => {
   const west = (method: string, path: string, body?: object) =>
     set.at('west').request(method, `${GENERATE}/${path}`, body, { token: '' })
   const half = (await west('PUT', 'attempt', {})).body.nonce
@@ -106,7 +106,7 @@ test('new shares make an operation token on the secondary once it has applied th
   expect(await operationToken('west', fresh.slice(1))).toMatch(/^hvs\./)
 })
 
-test('an attempt is invalid after the cluster had another role, even if it is primary again', async () => {
+test('a rekey attempt is invalid after the cluster had another role, even if the cluster is primary again', async () => {
   const before = await pending('east', fresh.slice(0, 2))
   await promote('west', fresh.slice(0, 2))
   const onEast = (method: string, path: string, body?: object) =>
@@ -119,7 +119,7 @@ test('an attempt is invalid after the cluster had another role, even if it is pr
   expect((await onEast('PUT', 'verify', late)).status).toBe(400)
 })
 
-test('after a forced promotion the new shares make a root token on the new primary, and the old ones do not', async () => {
+test('after a forced promotion the new shares make a root token on the new primary, and the old shares do not', async () => {
   await follow('west', 'east')
   set.cut('east', 'west')
   set.kill('east')

@@ -30,7 +30,7 @@ async function journaled(): Promise<ClusterRecord & { treeId: string }> {
 const REQUESTS = sized(500, 5000)
 const AT_ONCE = sized(20, 128)
 
-test(`${REQUESTS} mixed requests, ${AT_ONCE} concurrently: none is refused, no item is in all transactions, and the journal is sound`, async () => {
+test(`${REQUESTS} mixed requests, ${AT_ONCE} concurrently: no request is refused, no item is in all transactions, and the journal is sound`, async () => {
   const { path } = await freshMount()
   const workers = [await workerOn(path), await workerOn(path), await workerOn(path), await workerOn(path)]
   const record = await journaled()

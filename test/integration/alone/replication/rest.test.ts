@@ -63,7 +63,7 @@ test('an idle pair makes twelve link calls a minute, sends no notice, and costs 
   expect(sumOf({ ...pairCosts(rest), ...standingCosts('idle') })).toBeLessThanOrEqual(20)
 })
 
-test('the first write after a minute of rest arrives within a second, after a longer rest within two, fetched by the resting run', async () => {
+test('the first write after a minute of rest reaches the secondary within a second, after a longer rest within two, fetched by the resting puller run', async () => {
   const end = besideRequests(set)
   await set.clock.sleep(90 * SECOND)
   await justAsked()
@@ -76,7 +76,7 @@ test('the first write after a minute of rest arrives within a second, after a lo
   await end()
 })
 
-test('without a notice, a write during rest arrives within ten seconds', async () => {
+test('without a notice, a write during rest reaches the secondary within ten seconds', async () => {
   const end = besideRequests(set, { unheard: ['east'] })
   await set.clock.sleep(90 * SECOND)
   await justAsked()
@@ -87,7 +87,7 @@ test('without a notice, a write during rest arrives within ten seconds', async (
   await end()
 })
 
-test('a promotion wakes the puller, and waits for it before it judges the lag', async () => {
+test('a promotion wakes the puller, and waits for the puller before judging the lag', async () => {
   const end = besideRequests(set, { unheard: ['east'] })
   await set.clock.sleep(90 * SECOND)
   await justAsked()
@@ -105,7 +105,7 @@ test('a promotion wakes the puller, and waits for it before it judges the lag', 
   expect((await set.at('west').request('GET', '/sys/policies/acl/a')).status).toBe(200)
 })
 
-test('during constant writes each arrives within a second, and a notice is sent every four seconds', async () => {
+test('during constant writes each write reaches the secondary within a second, and a notice is sent every four seconds', async () => {
   const end = besideRequests(set)
   await set.clock.sleep(90 * SECOND)
   await justAsked()

@@ -42,7 +42,7 @@ test('a cluster that is revoked before its wipe keeps its role and its items, an
   expect(await statusOf('west')).toMatchObject({ state: 'stream-wals', secondary_id: 'west-again' })
 })
 
-test('a secondary that is revoked during its first sync fails the operation at once with the reason, and starts again with another token', async () => {
+test('the activation of a secondary that is revoked during its first sync fails at once with the reason, and starts again with another token', async () => {
   const { reached, thaw } = set.freezeAt({
     cluster: 'west',
     process: 'on-operation',

@@ -88,7 +88,7 @@ const scenes = DELAYS.flatMap(late =>
 )
 
 test.each(scenes)(
-  'three rivals become one primary within thirty seconds: answers $late ms late, the clock of $ahead $skew ms ahead, from second $second on',
+  'of three rival primaries one remains after thirty seconds: answers $late ms late, the clock of $ahead $skew ms ahead, from second $second on',
   async ({ late, skew, ahead, second }) => {
     const set = await pairOf('west', 'north')
     const links = [

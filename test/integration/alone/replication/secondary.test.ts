@@ -67,7 +67,7 @@ async function withJournal(change: Partial<Journal>, link = linkTo(east)): Promi
 }
 
 describe('a secondary', () => {
-  test('runs a full sync, then streams: same items and sums at the same position', async () => {
+  test('runs a full sync, then streams: items and sums equal the primary’s at the same position', async () => {
     const soon = Math.floor(east.turn.ms / 1000) + 3600
     for (let n = 0; n < 30; n++) await commit(east, [policyAt(`p${n}`), 'v'], [tokenAt(`t${n}`), 'v', soon])
     const one = await follower(west, linkTo(east))
@@ -139,7 +139,7 @@ describe('a process of a secondary dies', () => {
       }
   }
 
-  test('at any call of a sync and its replay: the next one gets the primary’s items', async () => {
+  test('at any call of a sync and its replay: the next process gets the primary’s items', async () => {
     for (let n = 0; n < 4; n++) await commit(east, [policyAt(`p${n}`), '1'], [a, `${n}`])
     let n = 0
     const deaths = await killedAtEveryCall(linkTo(east), async () => {
@@ -152,7 +152,7 @@ describe('a process of a secondary dies', () => {
     expect(await headOf(west)).toMatchObject({ mode: 'applying', replayUntil: 0, unfinishedSync: null })
   })
 
-  test('at any call of a rewind: the next one gets the set’s items', async () => {
+  test('at any call of a rewind: the next process gets the set’s items', async () => {
     await commit(east, [a, '1'], [x, '1'])
     await synced()
     for (let n = 0; n < 5; n++) await commit(east, [policyAt(`lost${n}`), '1'], [a, `lost ${n}`])
@@ -167,7 +167,7 @@ describe('a process of a secondary dies', () => {
 })
 
 describe('a secondary under load', () => {
-  test('reaches the same position and sums, although other runs apply concurrently', async () => {
+  test('reaches the primary’s position and sums, although other runs apply concurrently', async () => {
     for (let n = 0; n < 20; n++) await commit(east, [policyAt(`p${n}`), '0'])
     let writing = true
     const load = async () => {
@@ -410,7 +410,7 @@ describe('the applier', () => {
     await isEqual()
   })
 
-  test('reports an item that is not as journal entries expect, and fetches it', async () => {
+  test('reports an item that differs from the one that journal entries expect, and fetches that item', async () => {
     await commit(east, [x, '1'], [a, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -432,7 +432,7 @@ describe('the applier', () => {
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 2, applied: 2, unfinishedSync: null })
   })
 
-  test('gives up an item after three syncs, and applies everything else', async () => {
+  test('gives up an item after three syncs, and applies all other items', async () => {
     await commit(east, [x, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -514,7 +514,7 @@ describe('a sync', () => {
     return () => west.journal.transact(page)
   }
 
-  test('rejects a late write of a page that others have written', async () => {
+  test('rejects a late write of a page that other processes have written', async () => {
     await commit(east, [x, '1'])
     const late = await withPageInHand()
     await synced()
@@ -524,7 +524,7 @@ describe('a sync', () => {
     await isEqual()
   })
 
-  test('rejects a late write of a page that nobody else has written', async () => {
+  test('rejects a late write of a page that no other process has written', async () => {
     await commit(east, [x, '1'])
     const late = await withPageInHand()
     await commit(east, [x, null])
@@ -589,7 +589,7 @@ describe('a sync', () => {
     expect(await headOf(north)).toMatchObject({ unfinishedSync: null, replayUntil: 0, last: 2, applied: 2 })
   })
 
-  test('of everything deletes items that the source does not have', async () => {
+  test('of all items deletes items that the source does not have', async () => {
     await commit(east, [a, '1'], [x, '1'])
     await synced()
     await commit(east, [x, null], [b, '1'])
@@ -681,7 +681,7 @@ describe('a sync', () => {
     await isEqual()
   })
 
-  test('stores its report before it undoes anything', async () => {
+  test('stores its report before it undoes any commit', async () => {
     await commit(east, [a, '1'])
     await synced()
     await commit(east, [x, 'lost'], [a, 'lost'])

@@ -30,7 +30,7 @@ async function allEqual(): Promise<void> {
 }
 
 describe('clusters of a set', () => {
-  test('have the same items when they rest', async () => {
+  test('have the same items when no client writes', async () => {
     for (const name of ['a', 'b', 'c']) expect((await write(name)).status).toBe(204)
     await set.converge()
     await allEqual()
@@ -40,7 +40,7 @@ describe('clusters of a set', () => {
     ).toBe(400)
   })
 
-  test('show the time of the first sync as that of the last reindex', async () => {
+  test('show the time of the first sync as the time of the last reindex', async () => {
     const status = async (name: string) =>
       (await set.at(name).ok('GET', '/sys/replication/dr/status')).body.data.last_reindex_epoch
     expect(Number(await status('west'))).toBeGreaterThanOrEqual(synced[0])

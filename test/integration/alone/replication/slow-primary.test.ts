@@ -191,7 +191,7 @@ test.each(compared)('a primary that %s: a comparison with it ends, and says how'
 const activation = async (): Promise<string> =>
   (await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'again' })).body.wrap_info.token
 
-describe('without force, behind a front that answers unsigned', () => {
+describe('a promotion without force, behind a front that sends unsigned answers', () => {
   test.each(['has a front whose storage is gone', 'has storage that hangs'])(
     'a primary that %s does not count as silent, however long: 503 with the unsigned answer',
     async manner => {

@@ -32,7 +32,7 @@ async function statusAt(name: string, spot: Partial<Spot>, begin: () => Promise<
   return { shown, reply: await begun }
 }
 
-test('a running promotion is shown with id, step and beginning, until it ends', async () => {
+test('status shows a running promotion with its ID, step and start time, until the promotion ends', async () => {
   const since = set.clock.now()
   const { shown } = await statusAt('west', { process: 'on-operation', step: 'Handover' }, () =>
     doing.promote('west'),
@@ -53,7 +53,7 @@ test('a running promotion is shown with id, step and beginning, until it ends', 
   expect(await status('west')).not.toHaveProperty('last_error')
 })
 
-test('a failed operation is the last error, with its text, until another one succeeds', async () => {
+test('status shows a failed operation as the last error, with its text, until another operation succeeds', async () => {
   set.cut('east', 'west')
   const reply = await doing.promote('west')
   expect(reply.status).toBe(503)
@@ -66,14 +66,14 @@ test('a failed operation is the last error, with its text, until another one suc
   expect(await status('west')).not.toHaveProperty('last_error')
 })
 
-test('a refusal of the primary is the last error until it answers', async () => {
+test('status shows a refusal by the primary as the last error until the primary answers', async () => {
   await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west' })
   set.pass(60_000)
   await set.tick()
   expect((await status('west')).last_error).toMatchObject({ text: expect.stringMatching(/revoked/) })
 })
 
-test('a cluster before its wipe shows when the wipe begins', async () => {
+test('status of a cluster before its wipe shows when the wipe begins', async () => {
   set = await clusterSet(['east', 'west'], { memory: true })
   await set.enable('east')
   const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'west' })

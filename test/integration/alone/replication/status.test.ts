@@ -39,7 +39,7 @@ afterEach(() => become({ mode: 'disabled' }))
 const root = (sk: 'replicated' | 'local', hash: string) =>
   journal.putPageHash('t#life-1#root', sk, { hash, asOf: `${EPOCH}/000000000001` })
 
-describe('the status', () => {
+describe('the status of replication', () => {
   test('of a primary and its secondaries costs one batch read and three concurrent queries', async () => {
     await journal.moveHead(headMoves.begin(undefined, EPOCH))
     await journal.allocate(EPOCH)
@@ -86,12 +86,12 @@ describe('the status', () => {
     expect(await status()).not.toMatchObject({ merkle_root: 'merkle_root' in shown && shown.merkle_root })
   })
 
-  test('of a primary whose tree is being built shows that, and no root', async () => {
+  test('of a primary whose tree is being built reports the build, and no root', async () => {
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-2', treeComplete: false })
     expect(await status()).toMatchObject({ reindex_in_progress: true, merkle_root: '' })
   })
 
-  test('uses the record as it is read now, whatever the environment has seen before', async () => {
+  test('uses a fresh read of the cluster record, whatever record the environment has read before', async () => {
     const primary = { mode: 'primary', set: 'set-1', epoch: EPOCH, treeComplete: true } as const
     await become({ ...primary, treeId: 'life-1' })
     const { merkle_root: one } = (await status()) as { merkle_root: string }

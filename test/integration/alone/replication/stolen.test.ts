@@ -109,7 +109,7 @@ describe('a former primary that is stolen before a token admits it', () => {
     return body.data.terms[0].given_to.find((one: { cluster_id: string }) => one.cluster_id === id)
   }
 
-  test('is listed by its own name; a misspelt name revokes nothing, and it can fence the honest cluster', async () => {
+  test('is listed by its own name; a misspelt name revokes nothing, and the stolen cluster can fence the honest cluster', async () => {
     expect(await givenAtWest()).toEqual({ cluster_id: id, name: 'east', revoked: false })
     for (const wrong of ['eats', 'EAST', id.replace(/^./, digit => (digit === '0' ? '1' : '0'))]) {
       const { status, text } = await set
@@ -141,7 +141,7 @@ describe('a former primary that is stolen before a token admits it', () => {
 })
 
 describe('a revocation', () => {
-  test('without retire warns of what the revoked cluster keeps, and names the command that ends it', async () => {
+  test('without retire warns of the keys that the revoked cluster keeps, and names the command that ends their use', async () => {
     const { status, body } = await revoke()
     expect([status, String(body.warnings)]).toEqual([200, expect.stringMatching(/keeps.*retire=true/)])
   })
@@ -169,7 +169,7 @@ describe('a revocation', () => {
     expect(await isGood(before)).toBe(false)
   })
 
-  test('with retire takes effect on each secondary that has applied it', async () => {
+  test('with retire takes effect on each secondary that has applied the retirement', async () => {
     const token = await honest()
     await set.at('east').ok('POST', '/sys/rotate', { retire: true })
     await set.converge()

@@ -41,7 +41,7 @@ test.each([
   ['planned', 'planned' as const],
   ['forced while east could not be reached', 'forced' as const],
 ])(
-  'after a take-over that was %s, a token of the new primary makes the former one follow it',
+  'after a take-over that was %s, a token of the new primary makes the former primary follow the new primary',
   async (_, how) => {
     if (how === 'forced') set.cut('east', 'west')
     await takeOver(how === 'forced' ? { force: true } : {})
@@ -57,7 +57,7 @@ test.each([
   },
 )
 
-test('before the fence arrives the token is invalid; afterwards it is valid for operations only', async () => {
+test('a token of the new primary is invalid before the fence arrives, and afterwards valid for operations only', async () => {
   await set.at('east').ok('POST', `${R}/primary/demote`)
   set.cut('east', 'west')
   await takeOver({ force: true })

@@ -69,7 +69,7 @@ async function areEqual(): Promise<void> {
 describe('a planned switch with one prepared token', () => {
   beforeAll(begun)
 
-  test('demote, then promote: the new primary continues at the old one’s end, and tokens stay valid', async () => {
+  test('demote, then promote: the new primary continues at the end of the old primary’s journal, and tokens stay valid', async () => {
     const { ok } = set.at('east')
     const made = await ok('POST', '/auth/token/create', { policies: ['default'], ttl: '1h', num_uses: 5 })
     const { client_token: token } = made.body.auth
@@ -90,7 +90,7 @@ describe('a planned switch with one prepared token', () => {
     expect((await set.at('west').head()).lineage.at(-1)?.[1]).toBe(demoted.body.data.final_wal + 1)
   })
 
-  test('the old primary follows the new one by its token, without a wipe or a second fetch', async () => {
+  test('the old primary follows the new primary by a token, without a wipe or a second fetch of all items', async () => {
     await write('west', 'after')
     const { treeId } = await set.at('east').record()
     const { incarnation } = await set.at('east').head()

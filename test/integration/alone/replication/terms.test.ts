@@ -62,8 +62,8 @@ async function switchTo(name: string, other: string, more: object = {}): Promise
   await set.converge()
 }
 
-describe('a rotation', () => {
-  test('is in the journal: the secondary gets the term even if it encrypted nothing yet', async () => {
+describe('a key rotation', () => {
+  test('is in the journal: the secondary gets the new term even if that term encrypted nothing yet', async () => {
     await rotate('east')
     await set.converge()
     const [here, there] = [await keyringAt('east'), await keyringAt('west')]
@@ -128,7 +128,7 @@ describe('a rotation', () => {
 })
 
 describe('credentials that are written between the steps', () => {
-  test('after a rotation, a switch, another rotation, the switch back and a restart, the serving cluster decrypts all of them', async () => {
+  test('after a rotation, a switch, another rotation, the switch back and a restart, the serving cluster decrypts all credentials', async () => {
     const written: string[] = []
     /** uses a mount of its own, so that the write re-encrypts nothing */
     const storeAt = async (name: string, step: string) => {
@@ -192,7 +192,7 @@ describe('credentials that are written between the steps', () => {
 })
 
 describe('two keys under one term number', () => {
-  test('are both held once the clusters are one set again: the serving cluster decrypts what either encrypted', async () => {
+  test('are both held once the clusters are one set again: the serving cluster decrypts fields that either key encrypted', async () => {
     await storeSecret('east', 'shared')
     await set.converge()
     set.cut('east', 'west')
@@ -234,7 +234,7 @@ describe('two keys under one term number', () => {
 })
 
 describe('a secondary without a new term', () => {
-  test('stages nothing of that term; a promotion is refused and names it, and a forced one warns of undecryptable items', async () => {
+  test('stages no entry of that term; a promotion is refused and names the term, and a forced promotion warns of undecryptable items', async () => {
     await rotate('east')
     const withheld = (await keyringAt('east'))?.activeTerm ?? ''
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Keyring', at: 1, when: 'before', does: 'dies' })
@@ -263,7 +263,7 @@ describe('a secondary without a new term', () => {
 })
 
 describe('a term whose key arrived, and whose item was lost with the primary', () => {
-  test('gets a new signer at the take-over: its batch tokens are valid, those of the former primary are not', async () => {
+  test('gets a new signer at the take-over: the new primary’s batch tokens are valid, the former primary’s batch tokens are not', async () => {
     await rotate('east')
     const lost = await batchToken('east')
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
@@ -285,7 +285,7 @@ describe('a term whose key arrived, and whose item was lost with the primary', (
 })
 
 describe('a cluster’s own keys across roles', () => {
-  test('primary, disabled, secondary of another set, promoted: its activation token key is one that it holds', async () => {
+  test('primary, disabled, secondary of another set, promoted: the cluster holds the key of its activation tokens', async () => {
     // makes two sets that have never shared a key
     set = await clusterSet(['east', 'west'], { memory: true })
     doing = promotions(set)

@@ -87,8 +87,8 @@ beforeEach(async () => {
   await storage.reset()
 })
 
-describe('roots', () => {
-  test('are those of all entries, after repeated maintenance', async () => {
+describe('roots of the Merkle tree', () => {
+  test('cover all journal entries, after repeated maintenance', async () => {
     await commit(createItem(place('a'), role('a')), createItem(place('b'), role('b')))
     await maintained()
     await agree(1)
@@ -99,7 +99,7 @@ describe('roots', () => {
     await agree(3)
   })
 
-  test('are those of the last dense position, without later entries', async () => {
+  test('cover entries up to the last dense position, without later entries', async () => {
     await commit(createItem(place('a'), role('a')))
     await journal.allocate(record.epoch ?? '')
     await commit(putItem(place('a'), role('later')), createItem(place('b'), role('later')))
@@ -113,7 +113,7 @@ describe('roots', () => {
     await agree(3)
   })
 
-  test('cost nothing if nothing has changed', async () => {
+  test('cost nothing if no item has changed', async () => {
     await commit(createItem(place('a'), role('a')))
     await maintained()
     // a write with a late answer counts as refused, so its hash is computed again

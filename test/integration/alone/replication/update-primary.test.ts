@@ -96,7 +96,7 @@ describe('update-primary with an empty token', () => {
     expect([code, body.errors]).toEqual([400, [expect.stringMatching(/no credentials .* use a token/)]])
   })
 
-  test('can be followed by a token, without a wipe', async () => {
+  test('can be followed by an update with a token, without a wipe', async () => {
     const { treeId, set: of } = await set.at('west').record()
     const reply = await update({ token: await tokenOf('east') })
     expect([reply.status, reply.body.warnings]).toEqual([200, [expect.stringContaining('its items stay')]])
@@ -129,7 +129,7 @@ describe('update-primary with an empty token', () => {
 })
 
 describe('update-primary with addresses', () => {
-  test('calls each in turn, and uses the first that answers as the primary of its set', async () => {
+  test('calls each address in turn, and uses the first address that answers as the primary of its set', async () => {
     const { link } = await set.at('west').record()
     const [east, south, west] = ['east', 'south', 'west'].map(name => set.at(name).address)
     const reply = await update({ update_primary_addrs: [south, west, 'https://nobody.test:1', east] })
@@ -144,7 +144,7 @@ describe('update-primary with addresses', () => {
     await follows()
   })
 
-  test('reports for each address why it is not the primary', async () => {
+  test('reports for each address why its cluster is not the primary', async () => {
     const before = await standing()
     const [south, west] = ['south', 'west'].map(name => set.at(name).address)
     const { status: code, body } = await update({ update_primary_addrs: [south, west] })

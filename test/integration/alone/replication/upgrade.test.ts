@@ -78,7 +78,7 @@ process.exitCode = answer.ok ? 0 : 1
 `
 
 describe('an upgrade in the right order', () => {
-  test('as the runbook says, the secondary first: both follow and serve all the time', async () => {
+  test('begins with the secondary, as the runbook says: the secondary follows and the primary serves all the time', async () => {
     await joined()
     const deployed = async (name: string) => {
       await upgrade(name)

@@ -83,7 +83,7 @@ describe('the cost of a journaled commit', () => {
     expect(await operations()).toEqual(['PutItem'])
   })
 
-  test('of both kinds is one transaction, all or nothing', async () => {
+  test('of replicated and other items is one transaction, all or nothing', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
     expect(await commit(createItem(mine, { seenVersion: '1', appliedVersion: '' }), put('a'))).toBe('done')
     expect(await commit(createItem(mine, { seenVersion: '2', appliedVersion: '' }), put('b'))).toBe(
@@ -95,8 +95,8 @@ describe('the cost of a journaled commit', () => {
   })
 })
 
-describe('conditions', () => {
-  test('are those of a plain commit, and leave no hole if they fail', async () => {
+describe('conditions of a journaled commit', () => {
+  test('are those of a plain commit, and leave no hole in the journal if they fail', async () => {
     expect(await commit(put('a', 'first'))).toBe('done')
     expect(await commit(put('a', 'second'))).toBe('conflict')
     const read = await stored('a')
@@ -243,7 +243,7 @@ describe('expiry times', () => {
   })
 })
 
-describe('positions', () => {
+describe('journal positions', () => {
   const shapes: [string, () => Promise<Change[]>, unknown[]][] = [
     ['a creation', async () => [put('b')], ['a', 'b']],
     [
@@ -318,7 +318,7 @@ describe('positions', () => {
     },
   )
 
-  test('five positions at most, then busy; all of them are closed', async () => {
+  test('a commit tries at most five positions, then fails as busy; all five positions are closed', async () => {
     await storage.fault({
       kind: 'conflict',
       when: 'before',
@@ -520,7 +520,7 @@ describe('a cluster that follows another one', () => {
   test.each([
     ['secondary', 'path_disabled'],
     ['bootstrapping', 'busy'],
-  ] as const)('%s: writes nothing that is replicated, and what is its own', async (mode, code) => {
+  ] as const)('%s: writes no replicated items, and writes its own items', async (mode, code) => {
     const cluster: ClusterRead = { record: { ...record, mode }, readAt: clock.ms }
     await expect(store.commit([put('a')], cluster)).rejects.toMatchObject({ code })
     const mine = key('tidy-stamp', owner, 'identity-accesslist')

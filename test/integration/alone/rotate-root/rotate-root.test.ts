@@ -39,7 +39,7 @@ async function creationHeld() {
   }
 }
 
-describe('a rotation', () => {
+describe('a rotation of the access key', () => {
   test('returns the ID of the new key without its secret, stores the key, and deletes the old one', async () => {
     const one = await rotating()
     const reply = await rotate(one)
@@ -52,7 +52,7 @@ describe('a rotation', () => {
     await isServed(one)
   })
 
-  test('uses the new key before it deletes the old one', async () => {
+  test('uses the new access key before it deletes the old access key', async () => {
     const one = await rotating()
     const unknown = { kind: 'error', status: 403, code: 'InvalidClientTokenId' } as const
     await aws.fault({ service: 'iam', action: 'GetUser', skip: 1, times: 2, ...unknown })
@@ -68,7 +68,7 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([fresh])
   })
 
-  test('keeps the old key when AWS does not accept the new one in time, and the hourly round deletes it later', async () => {
+  test('keeps the old access key when AWS does not accept the new key in time, and the hourly round deletes the old key later', async () => {
     const one = await rotating()
     const refused = { kind: 'error', status: 403, code: 'InvalidClientTokenId' } as const
     await aws.fault({ service: 'iam', action: 'GetUser', skip: 1, times: 99, ...refused })
@@ -87,7 +87,7 @@ describe('a rotation', () => {
     await isServed(one, 'by the new key')
   })
 
-  test('answers 200 with a warning when the old key cannot be deleted, and the next rotation deletes it', async () => {
+  test('answers 200 with a warning when the old access key cannot be deleted, and the next rotation deletes that key', async () => {
     const one = await rotating()
     await aws.fault({ service: 'iam', action: 'DeleteAccessKey', kind: 'error', status: 500 })
     const reply = await rotate(one)
@@ -98,7 +98,7 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([next.body.data.access_key])
   })
 
-  test('is rejected while another one runs', async () => {
+  test('is rejected while another rotation runs', async () => {
     const one = await rotating()
     const creation = await creationHeld()
     let answered = 0
@@ -124,7 +124,7 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([await configured(one)])
   })
 
-  test('is rejected when the configuration changes meanwhile, and deletes its new key', async () => {
+  test('is rejected when the configuration changes during the rotation, and deletes its new access key', async () => {
     const one = await rotating()
     const creation = await creationHeld()
     const rotation = rotate(one)
