@@ -22,7 +22,7 @@ describe('anonymous callers cannot cancel or take over a ceremony: CVE-2025-5289
   })
 
   test.each(attempts.filter(one => !(one.method === 'POST' && one.path.endsWith('verify'))))(
-    '$method $path asks for a capability, or has no route',
+    '$method $path requires a capability, or has no route',
     endpoint => expect(asks(endpoint)).toBe(true),
   )
 })

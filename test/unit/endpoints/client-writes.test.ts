@@ -39,7 +39,7 @@ async function take(method: string, path: string, body: object | null) {
 
 describe('requests as third-party clients write them', () => {
   test.each(recorded)(
-    '%s: %s %s has no unknown field, so that a 204 stays one',
+    '%s: the request %s %s has no unknown field, so the response is 204 without a warning',
     async (_, method, path, body) => {
       const { match, fault, bodyFault, warnings, unknownFields } = await take(method, path, body)
       expect([fault, bodyFault]).toEqual([undefined, undefined])

@@ -176,7 +176,7 @@ describe('the OpenAPI document', () => {
     expect(operation(path, verb)).not.toHaveProperty('security')
   })
 
-  test('reading and listing one path is one operation', () => {
+  test('reading and listing the same path share one operation', () => {
     const both = operation('/things', 'get')
     expect(both.summary).toBe('The things')
     expect(both.description).toBe('With list=true: List things')

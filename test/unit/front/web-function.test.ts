@@ -46,7 +46,7 @@ async function exchange(url: string, text: string): Promise<string> {
   return answer
 }
 
-describe('converting requests to HTTP API events', () => {
+describe('converting requests of a Web Function to HTTP API events', () => {
   test('the path is decoded once, and query, body and verb stay as sent', async () => {
     const event = await echoed('/v1/auth/a%2525b/login?x=%20y', { method: 'PUT', body: '{"a":1}' })
     expect(event).toMatchObject({
@@ -65,11 +65,11 @@ describe('converting requests to HTTP API events', () => {
     expect(requestContext.http.sourceIp).toBe('192.0.2.7')
   })
 
-  test('without the header the client is the peer of the connection', async () => {
+  test('without X-Forwarded-For the client is the peer of the connection', async () => {
     expect((await echoed('/')).requestContext.http.sourceIp).toBe('127.0.0.1')
   })
 
-  test("requests have Lambda's request IDs, or IDs of their own", async () => {
+  test("requests keep Lambda's request IDs, or get generated IDs", async () => {
     const numbered = await echoed('/', { headers: { 'lambda-web-request-id': 'NF5U6' } })
     expect(numbered.requestContext.requestId).toBe('NF5U6')
     const [one, other] = [await echoed('/'), await echoed('/')].map(event => event.requestContext.requestId)
@@ -150,7 +150,7 @@ describe('concurrent requests', () => {
     expect(numbers().at(-1)).toBe('/last/late')
   })
 
-  test('an error of one request gets 500 for itself only, and is logged', async () => {
+  test('an error of one request fails only that request with 500, and is logged', async () => {
     const url = await served(async event => {
       if (event.rawPath === '/broken') throw new Error('broken here')
       return echo(event, {} as Context)

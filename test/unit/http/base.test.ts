@@ -118,7 +118,7 @@ describe('a request that cannot succeed reads only the cluster record', () => {
   test.each<[string, number]>([
     ['seconds old', 6 * SECOND],
     ['in the future, because the clock was set back', -SECOND],
-  ])('a remembered cluster record that is %s is not used to reject a request', async (_, later) => {
+  ])('a remembered cluster record is not used to reject a request if it is %s', async (_, later) => {
     const { base, clock, place } = environment()
     await base(login())
     clock.ms += later
@@ -189,8 +189,8 @@ test('a token sent with a login is not read', async () => {
   expect((await base(guarded({ token }))).reads).toEqual([['cluster', 'mounts-revision', 'token']])
 })
 
-describe('reading the items of an attempt', () => {
-  test('missing items are read in one batch, and known ones not again', async () => {
+describe('reading the items of a commit attempt', () => {
+  test('missing items are read in one batch, and known items are not read again', async () => {
     const role = key('role', 'auth_cloud_1', 'dev')
     const alias = key('alias', 'auth_cloud_1', 'r-1')
     const tidy = key('tidy-settings', 'auth_cloud_1', 'identity-accesslist')

@@ -109,7 +109,7 @@ describe('finding the endpoint of a path', () => {
     ['read', 'auth/cloud/roles'],
     ['read', 'auth/cloud/role/'],
     [undefined, 'auth/cloud/role/dev'],
-  ])('%s is not an operation of %s', (operation, path) => {
+  ])('the URL %s names no operation of %s', (operation, path) => {
     expect(found(operation, path)).toMatchObject({ miss: 'operation', pathParameters: { mount: 'cloud' } })
   })
 

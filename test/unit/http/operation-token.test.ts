@@ -233,7 +233,7 @@ describe.each(['primary', 'disabled'] as const)(
         expect(await send({ mode, bearer, body: { dr_operation_token: GENERATED } })).toMatchObject(NO_TOKEN)
     })
 
-    test('an endpoint for any cluster role gets neither operation token nor caller', async () => {
+    test('an endpoint for any cluster role gets neither an operation token nor a caller', async () => {
       const world = { mode, path: 'sys/of-any-role', body: { dr_operation_token: GENERATED } }
       expect((await send(world)).data).toEqual({ operator: null, caller: null })
       expect(await send({ ...world, bearer: 'hvs.unknown' })).toMatchObject(NO_TOKEN)

@@ -71,7 +71,7 @@ describe('the client address behind a proxy', () => {
   })
 })
 
-describe('the secret of the proxy', () => {
+describe('the secret that the proxy sends in a header', () => {
   test.each(['now', 'before'])('the current and the previous secret are both accepted: %s', secret => {
     expect(read(through({ 'x-origin-secret': secret }))).not.toHaveProperty('fault')
   })
@@ -97,7 +97,7 @@ describe('the secret of the proxy', () => {
   })
 })
 
-test("the proxy's entry is also required if the proxy is in front of a load balancer", () => {
+test('behind proxy and load balancer, X-Forwarded-For must contain the entry that the proxy appended', () => {
   const event = (chain: string): FrontEvent => ({
     path: '/v1/x',
     httpMethod: 'GET',

@@ -83,13 +83,13 @@ describe('readBer', () => {
   })
 })
 
-describe('reading OCTET STRINGs', () => {
+describe('readBerOctets', () => {
   test.each([
     ['in one piece', '04 02 6162', 'ab'],
     ['in pieces', '24 80 0401 61 0401 62 0000', 'ab'],
     ['in nested pieces', '24 07 2405 0401 61 0400', 'a'],
     ['without any piece', '24 00', ''],
-  ])('a constructed OCTET STRING is joined: %s', (_, text, content) => {
+  ])('readBerOctets joins a constructed OCTET STRING: %s', (_, text, content) => {
     expect(readBerOctets(readBer(hex(text)))?.toString()).toBe(content)
   })
 
@@ -97,7 +97,7 @@ describe('reading OCTET STRINGs', () => {
     ['another type', '02 01 61'],
     ['a piece of another type', '24 03 0201 61'],
     ['a SEQUENCE of pieces', '30 03 0401 61'],
-  ])('readOctets rejects %s', (_, text) => {
+  ])('readBerOctets rejects %s', (_, text) => {
     expect(readBerOctets(readBer(hex(text)))).toBeUndefined()
   })
 })
@@ -105,7 +105,7 @@ describe('reading OCTET STRINGs', () => {
 describe('readBerOid', () => {
   const read = (content: string) => readBerOid(readBer(encodeDerTlv(BER_TAG.oid, hex(content))))
   test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])(
-    'reads %s',
+    'readBerOid reads %s',
     dotted => {
       expect(readBerOid(readBer(objectId(dotted)))).toBe(dotted)
     },
@@ -118,7 +118,7 @@ describe('readBerOid', () => {
     ['an arc with a leading zero', '2a80864886f70d010702'],
     ['a first arc with a leading zero', '802a'],
     ['21 octets', '2a'.repeat(21)],
-  ])('readOid rejects %s', (_, content) => {
+  ])('readBerOid rejects %s', (_, content) => {
     expect(read(content)).toBeUndefined()
   })
 
@@ -140,7 +140,7 @@ describe('encodeAsDer', () => {
   })
 
   test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536])(
-    'toDer encodes the shortest length for %i bytes',
+    'encodeDerElement encodes the shortest length for %i bytes',
     length => {
       const written = encodeDerElement(BER_TAG.octetString, Buffer.alloc(length))
       expect(written).toEqual(octetString(Buffer.alloc(length)))

@@ -140,7 +140,7 @@ describe('the XML document: CVE-2020-16250', () => {
   })
 
   test.each(['application/json', 'text/html', 'text/xml; charset=utf-8', 'TEXT/XML', ''])(
-    'is refused as %s',
+    'a document with the content type "%s" is rejected',
     contentType => {
       expect(why(stsAnswer({}, { contentType }))).toBe('sts-answer')
     },
@@ -188,7 +188,7 @@ describe('error responses of STS', () => {
     [3725, '; by the clock here it was signed 62 minutes ago, and STS takes 15 minutes'],
     [100_000, '; by the clock here it was signed more than a day ago, and STS takes 15 minutes'],
     [-3725, '; by the clock here it was signed 62 minutes ahead of time'],
-  ])('a request signed %s seconds ago: the text mentions an age%s', (age, more) => {
+  ])('for a request signed %s seconds ago the text mentions an age%s', (age, more) => {
     const found = readCallerIdentity(stsError(403, 'SignatureDoesNotMatch'), age)
     expect(found).toMatchObject({ fault: { text: `${notAccepted}${more}` } })
   })

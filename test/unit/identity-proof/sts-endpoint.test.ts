@@ -35,7 +35,7 @@ describe('the default STS endpoint of the partition', () => {
     ['sts.amazonaws.com', 'cn-north-1', 'sts-region'],
     ['sts.us-gov-west-1.amazonaws.com', 'us-gov-west-1', 'https://sts.us-gov-west-1.amazonaws.com'],
     ['sts.eusc-de-east-1.amazonaws.eu', 'eusc-de-east-1', 'https://sts.eusc-de-east-1.amazonaws.eu'],
-  ])('%s in a cluster of %s: %s', (host, homeRegion, expected) => {
+  ])('the endpoint for %s in a cluster of %s: %s', (host, homeRegion, expected) => {
     expect(target(host, 'us-east-1', { homeRegion })).toBe(expected)
   })
 })
@@ -60,7 +60,7 @@ describe('use_sts_region_from_client', () => {
     ['sts.eu-central-1.amazonaws.com', 'evil', 'sts-region'],
     ['sts.eu-nowhere-9.amazonaws.com', 'eu-nowhere-9', 'sts-region'],
     ['sts.amazonaws.com', 'eu-west-77', 'sts-region'],
-  ])('the host %s signed for %s goes to %s', (host, region, expected) => {
+  ])('a request to the host %s, signed for %s, goes to %s', (host, region, expected) => {
     expect(target(host, region, fromClient)).toBe(expected)
   })
 
@@ -115,7 +115,7 @@ describe('a configured STS endpoint', () => {
     ['sts.example.com', 'sts-host'],
     ['sts.example.com:8444', 'sts-host'],
     ['evil.example', 'sts-host'],
-  ])('%s goes to %s', (host, expected) => {
+  ])('with the configuration %s requests go to %s', (host, expected) => {
     expect(target(host, 'us-east-1', given)).toBe(expected)
   })
 })

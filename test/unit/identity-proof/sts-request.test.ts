@@ -89,7 +89,7 @@ describe('the request that is sent to STS', () => {
     ])
   })
 
-  test('a signature in several header values is sent as one', () => {
+  test('a signature in several header values is sent as one value', () => {
     const sent = headersOf(postInput({ Authorization: authorization().split(', ') }))
     expect(sent.filter(([name]) => name === 'Authorization')).toEqual([['Authorization', authorization()]])
   })
@@ -127,7 +127,7 @@ describe('headers that are sent to STS', () => {
     'Proxy-Authorization',
     'Proxy-Connection',
   ]
-  test.each(hops)('%s is never sent, and is rejected if it is signed', name => {
+  test.each(hops)('the header %s is never sent, and is rejected if it is signed', name => {
     const sent = [
       ...namesOf(withHeader(name, 'x')),
       ...namesOf(withHeader(name, 'x'), { allowedHeaders: [name] }),
@@ -192,7 +192,7 @@ describe('headers that are sent to STS', () => {
 
 describe('the Host header of an STS request', () => {
   test.each(['sts.amazonaws.com', 'STS.amazonaws.com', 'sts.amazonaws.com:443'])(
-    '%s is the URL’s host',
+    'the Host header %s is the URL’s host',
     Host => {
       expect(why(postInput({ Host }))).toBe('sent')
       expect(namesOf(postInput({ Host }))).not.toContain('Host')

@@ -15,7 +15,7 @@ import {
 } from '../../../shared/identity-proof/trust.ts'
 import { keys } from '../../builders/keys.ts'
 
-describe('registeredKey', () => {
+describe('readRegisteredKey', () => {
   test.each([
     ['RSA', keys.rsa(2048), rsaSha256],
     ['DSA', keys.dsa(), dsaSha1],
@@ -39,7 +39,7 @@ describe('registeredKey', () => {
 
 describe('readCertificateName', () => {
   test.each(readPublishedCertificates().slice(0, 6))(
-    'certificateName agrees with OpenSSL on $region $kind',
+    'readCertificateName agrees with OpenSSL on $region $kind',
     ({ pem }) => {
       const certificate = new X509Certificate(pem)
       expect(BigInt(`0x${readCertificateName(certificate.raw).serial}`)).toBe(
@@ -55,7 +55,7 @@ describe('readCertificateName', () => {
     ['nothing', Buffer.alloc(0)],
     ['an empty sequence', derSequence()],
     ['junk', Buffer.from('certificate')],
-  ])('certificateName throws on %s', (_, bytes) => {
+  ])('readCertificateName throws on %s', (_, bytes) => {
     expect(() => readCertificateName(bytes)).toThrow('not an X.509 certificate')
   })
 })

@@ -36,7 +36,7 @@ const faultsOf = (given: object): string[] => {
   }
 }
 
-describe('fronts', () => {
+describe("settings of the deployment's front ends", () => {
   test.each([
     ['the public HTTP API', {}],
     ['with a name', { domain: { ...domain, zoneId: 'Z0123' } }],
@@ -73,7 +73,7 @@ describe('fronts', () => {
     ])
   })
 
-  test('linkAddress is the name of linkDomain', () => {
+  test('linkAddress defaults to the name of linkDomain', () => {
     expect(read({ front: privateFront, linkDomain }).linkAddress).toBe('https://link.example.com')
     expect(read({ domain }).linkAddress).toBeUndefined()
   })

@@ -55,7 +55,7 @@ describe('the setting proxy', () => {
     ...more,
   })
 
-  test('accepts the hashes of one secret, or of two during a rotation; hops is 1 by default', () => {
+  test('the setting accepts the hashes of one secret, or of two during a rotation; hops is 1 by default', () => {
     expect(readSettings(given({ secretHashes: [hash] })).proxy).toEqual({
       secretHashes: [hash.toLowerCase()],
       hops: 1,
@@ -75,7 +75,7 @@ describe('the setting proxy', () => {
     expect(faultsOf(given(proxy)).join()).toContain(fault)
   })
 
-  test('is rejected without apiAddress', () => {
+  test('the setting is rejected without apiAddress', () => {
     expect(faultsOf(given({ secretHashes: [hash] }, {}))).toEqual([
       expect.stringMatching(/^proxy: needs apiAddress, the proxy’s address/),
     ])
@@ -83,7 +83,7 @@ describe('the setting proxy', () => {
 })
 
 describe('settings of a deployment', () => {
-  test('a stage is sufficient', () => {
+  test('the stage is the only required setting', () => {
     expect(readSettings({ stage: 'prod' })).toEqual({
       stage: 'prod',
       clusterName: 'cloud-auth-prod',
@@ -111,7 +111,7 @@ describe('settings of a deployment', () => {
     })
   })
 
-  test('may be JSON text, as `-c settings=…` passes it', () => {
+  test('settings may be JSON text, as `-c settings=…` passes them', () => {
     expect(readSettings('{"stage":"dev","memory":512}')).toMatchObject({ stage: 'dev', memory: 512 })
   })
 
@@ -299,7 +299,7 @@ describe('settings of a deployment', () => {
       'consoleOrigin',
     ],
     ['memory for no function', { stage: 'a', functionMemory: { puller: 512 } }, 'functionMemory'],
-  ])('%s is rejected', (_, given, name) => {
+  ])('the settings with %s are rejected', (_, given, name) => {
     expect(faultsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${name}: .+`))])
   })
 

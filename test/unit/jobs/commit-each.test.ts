@@ -52,7 +52,7 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
   return { commits, state, it: { ports, cluster: async () => read, deadline } }
 }
 
-describe('committing independent groups', () => {
+describe('committing independent groups of changes', () => {
   test('without a journal each group has its own commit, sixteen at a time', async () => {
     const { it, commits, state } = committing({ record: plain })
     expect(countGroupOutcomes(await commitEachGroup(it, numbered(40)))).toEqual({
@@ -103,7 +103,7 @@ describe('committing independent groups', () => {
   })
 
   test.each([plain, journaled])(
-    'stay what they are when there is nobody to commit for, or no time: $0',
+    'groups are left uncommitted when no cluster record exists or no time is left: $0',
     async record => {
       expect(countGroupOutcomes(await commitEachGroup(committing({}).it, numbered(3)))).toEqual({
         done: 0,

@@ -48,7 +48,7 @@ describe('the context of a job', () => {
   test.each([
     ['has become a secondary', [item(key('cluster'), { ...record, mode: 'secondary' })]],
     ['is not there', []],
-  ])('a cluster that %s no longer serves', async (_, items) => {
+  ])('a job gets no cluster record if the cluster %s', async (_, items) => {
     const { ports } = around({ store: memoryStore(items).store })
     expect(await createJobRun(ports, 1).cluster()).toBeUndefined()
   })

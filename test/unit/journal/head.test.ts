@@ -34,7 +34,7 @@ const twice: JournalHead['lineage'] = [
 /** The fields of a head whose replay after a sync goes up to position 12. */
 const replay = { replayUntil: 12, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND } as const
 
-describe('a head breaks the rule', () => {
+describe('rules that a journal head must keep', () => {
   test.each<[HeadRuleName, string, JournalHead, Partial<JournalHead>]>([
     ['applied', 'applied above last', applying, { applied: 10 }],
     ['kept', 'retainedFrom above applied', applying, { retainedFrom: 8 }],
@@ -87,7 +87,7 @@ describe('a head breaks the rule', () => {
     ['lineage', 'a lineage that ends with a later epoch', applying, { lineage: [[THIRD, 4]] }],
     ['lineage', 'a lineage of thirteen epochs', { ...applying, last: 20 }, { lineage: epochs(13) }],
     ['lineage', 'a lineage that begins at position 0', applying, { lineage: [[SECOND, 0]] }],
-  ])('%s, with %s', (rule, _, head, change) =>
+  ])('a head breaks the rule %s, with %s', (rule, _, head, change) =>
     expect(findBrokenHeadRules({ ...head, ...change })).toEqual([rule]),
   )
 
@@ -112,7 +112,9 @@ describe('a head breaks the rule', () => {
       { ...applying, last: 20, epoch: THIRD, maxEpoch: 3 },
       { lineage: epochs(12) },
     ],
-  ])('no rule, with %s', (_, head, change) => expect(findBrokenHeadRules({ ...head, ...change })).toEqual([]))
+  ])('a head breaks no rule, with %s', (_, head, change) =>
+    expect(findBrokenHeadRules({ ...head, ...change })).toEqual([]),
+  )
 })
 
 test('the fields that never decrease are incarnation and maxEpoch', () =>

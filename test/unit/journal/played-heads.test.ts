@@ -130,7 +130,7 @@ function play(given: readonly Step[], look: (head: JournalHead, move: HeadMove) 
 const NOW = fc.constant(0)
 const LATE = fc.nat({ max: 5 })
 
-describe('random plays of rows', () => {
+describe('random sequences of moves of a journal head', () => {
   test('a move from the current head is accepted, and the new head breaks no rule', () => {
     const made = new Set<HeadTransitionName>()
     fc.assert(

@@ -54,7 +54,7 @@ beforeEach(() => {
 })
 
 describe('refreshTreeHashes', () => {
-  test('computes all hashes once, and the root of the whole tree from both roots', async () => {
+  test('the first refresh computes all hashes once, and the root of the whole tree from both roots', async () => {
     expect(await refresh()).toBe(ALL)
     expect(await refresh()).toBe(0)
     const roots = stored.get(treeRootsPk('life'))
@@ -63,7 +63,7 @@ describe('refreshTreeHashes', () => {
     )
   })
 
-  test('computes all hashes again when a generation ends, without that generation', async () => {
+  test('the refresh after a generation ends computes all hashes again, without that generation', async () => {
     await refresh()
     expect(hashOf()).toBe(hashTreePage(new Map([['0a', [3n, 0n, 0n]]])))
     expect(await refresh(now + GENERATION)).toBe(ALL)
@@ -71,7 +71,7 @@ describe('refreshTreeHashes', () => {
     expect(await refresh(now + GENERATION)).toBe(0)
   })
 
-  test('computes requested pages again, and all pages after invalidateHashes', async () => {
+  test('requested pages are computed again, and all pages after invalidateHashes', async () => {
     await refresh()
     expect(await refresh(now, new Set([filled]))).toBe(1)
     expect(await refresh(now, new Set())).toBe(0)
@@ -79,7 +79,7 @@ describe('refreshTreeHashes', () => {
     expect(await refresh()).toBe(ALL)
   })
 
-  test('stores no roots if a sync begins meanwhile', async () => {
+  test('no roots are stored if a sync begins meanwhile', async () => {
     const before = head
     const hashes = refresh()
     head = { ...head, incarnation: head.incarnation + 1 }

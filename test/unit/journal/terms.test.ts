@@ -10,7 +10,7 @@ const config = (data: object): StoredItem => ({
   data,
 })
 
-test('items need the highest number that encrypted a field, and the terms among them that are not destroyed', () => {
+test('items need the highest key term that encrypted a field, and every other term that is not destroyed', () => {
   const items = [
     config({ secretKey: '2.abc', previousSecretKey: '3.abc', endpoint: '9.abc' }),
     { pk: 'policy', sk: 'p', kind: 'policy', rev: 'r', data: { text: '7.abc' } } as const,
@@ -31,7 +31,7 @@ test('items need the highest number that encrypted a field, and the terms among 
   expect(termNeedsOfEntries([{ epoch: '', seq: 1, id: '', at: 0, body }]).number).toBe(3)
 })
 
-test('needs are met only if number and identities are held', () => {
+test('needed key terms are held only if number and identities are held', () => {
   const held = { number: 2, ids: ['a', 'b'] }
   expect(hasNeededTerms(held, { number: 2, ids: ['b'] })).toBe(true)
   expect(hasNeededTerms(held, { number: 3, ids: [] })).toBe(false)

@@ -39,12 +39,12 @@ const other: { readonly [K in keyof JournalHead]-?: JournalHead[K] } = {
 test('every row of transitions has a case', () =>
   expect(Object.keys(moveCases)).toEqual(Object.keys(headTransitions)))
 
-describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
+describe.each(rows)('the transition %s of a journal head', (name, { make, modes, fencedBy, becomes }) => {
   const from = MODES.filter(mode => modes[mode] !== undefined)
   const [first = 'writing'] = from
   const seen: JournalHead = name === 'takeOver' ? { ...headIn[first], unfinishedSync: null } : headIn[first]
 
-  test('leads from its modes to the expected mode, and changes only the expected fields', () => {
+  test('the transition leads from its modes to the expected mode, and changes only the expected fields', () => {
     for (const mode of from) {
       // another test below covers takeOver during a sync
       const head = headIn[mode]
@@ -54,7 +54,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
     }
   })
 
-  test('is refused in every other mode, whatever the caller has read', () => {
+  test('the transition is refused in every other mode, whatever the caller has read', () => {
     for (const mode of MODES.filter(one => !from.includes(one))) {
       expect(movedBy(headIn[mode], make(headIn[mode])), mode).toBe('refused')
       const { from: none, expect: asked } = make(headIn[mode])
@@ -64,7 +64,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
     }
   })
 
-  test('has the expected modes, and `after` is the head that the move makes', () => {
+  test('the transition has the expected modes, and `after` is the head that results', () => {
     expect(headTransitions[name].modes).toEqual(modes)
     const move = make(seen)
     expect(move.name).toBe(name)
@@ -72,20 +72,20 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
     if (move.expect.mode && !('last' in adds)) expect(move.after).toEqual(behind(seen, move))
   })
 
-  test('begins a journal only if the row allows `none`', () => {
+  test('the transition begins a journal only if its row allows `none`', () => {
     expect(isExpected(undefined, make(seen))).toBe(false)
     if (!modes.none) return
     expect(movedBy(undefined, make(undefined))).toMatchObject({ mode: modes.none, incarnation: 1 })
     expect(isExpected(seen, make(undefined))).toBe(false)
   })
 
-  test('is refused exactly if a field that it expects has changed', () => {
+  test('the transition is refused exactly if a field that it expects has changed', () => {
     const fields = (Object.keys(other) as (keyof JournalHead)[]).filter(field => field !== 'mode')
     const asks = fields.filter(field => !isExpected({ ...seen, [field]: other[field] }, make(seen)))
     expect(asks.sort()).toEqual(fencedBy.filter(field => field !== 'mode').sort())
   })
 
-  test('is refused in another mode exactly if its caller has read the mode', () => {
+  test('the transition is refused in another mode exactly if its caller has read the mode', () => {
     for (const mode of from.filter(one => one !== first))
       expect(isExpected({ ...seen, mode }, make(seen)), mode).toBe(!fencedBy.includes('mode'))
   })
@@ -98,8 +98,8 @@ function played(head: JournalHead, make: (head: JournalHead) => HeadMove): Journ
   return moved
 }
 
-describe('moves with isOld', () => {
-  test('retain entries only from the dense position on', () => {
+describe('transitions of a journal head with isOld', () => {
+  test('transitions with isOld retain entries only from the dense position on', () => {
     expect(played(headIn.writing, head => headMoves.noteDense(head, 8, { isOld: true }))).toMatchObject({
       applied: 8,
       retainedFrom: 8,
@@ -110,21 +110,21 @@ describe('moves with isOld', () => {
     })
   })
 
-  test('trim above applied is refused', () => {
+  test('trim above the applied position is refused', () => {
     expect(movedBy(headIn.writing, headMoves.trim(headIn.writing, 8))).toBe('refused')
   })
 })
 
-test('noteDense above last is refused', () =>
+test('noteDense above the last position is refused', () =>
   expect(movedBy(headIn.writing, headMoves.noteDense(headIn.writing, 10))).toBe('refused'))
 
-describe('maxEpoch', () => {
-  test('stays when an epoch is closed for a lower number', () => {
+describe('maxEpoch of a journal head', () => {
+  test('maxEpoch stays when an epoch is closed for a lower number', () => {
     const head = { ...headIn.writing, maxEpoch: 20 }
     expect(played(head, one => headMoves.close(one, '', 7)).maxEpoch).toBe(20)
   })
 
-  test('stays when a lower epoch is staged, or ends a sync', () => {
+  test('maxEpoch stays when a lower epoch is staged, or ends a sync', () => {
     const lineage = [...headIn.applying.lineage]
     const last = { epoch: SECOND, seq: 10, at: 1 }
     expect(
@@ -135,18 +135,18 @@ describe('maxEpoch', () => {
     ).toBe(20)
   })
 
-  test('does not fall: moves with a lower number are refused', () => {
+  test('transitions with a lower number than maxEpoch are refused', () => {
     const head = { ...headIn.closed, maxEpoch: 20 }
     expect(movedBy(head, headMoves.noteFence(head, 'successor', 19))).toBe('refused')
     expect(movedBy(head, headMoves.leaveSet(head, 19))).toBe('refused')
   })
 
-  test('is the number of the epoch that begins', () => {
+  test('maxEpoch is the number of the epoch that begins', () => {
     expect(movedBy(undefined, headMoves.begin(undefined, THIRD))).toEqual(createFirstHead(THIRD, 3))
   })
 })
 
-test('stage takes over the source’s lineage only up to the staged position', () => {
+test('staging takes over the source’s lineage only up to the staged position', () => {
   const lineage = [...headIn.applying.lineage, [THIRD, 12]] as const
   const staged = played(headIn.applying, head =>
     headMoves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage),
@@ -154,7 +154,7 @@ test('stage takes over the source’s lineage only up to the staged position', (
   expect(staged.lineage).toEqual(headIn.applying.lineage)
 })
 
-describe('a replay', () => {
+describe('the replay after a sync', () => {
   const replaying: JournalHead = {
     ...headIn.applying,
     replayUntil: 9,
@@ -162,7 +162,7 @@ describe('a replay', () => {
     unfinishedSyncEpoch: SECOND,
   }
 
-  test('ends when everything up to its end is applied', () => {
+  test('the replay ends when every entry up to its end is applied', () => {
     for (const seq of [9, 10])
       expect(played({ ...replaying, last: seq }, headMoves.noteApplied)).toMatchObject({
         applied: seq,
@@ -172,7 +172,7 @@ describe('a replay', () => {
       })
   })
 
-  test('continues while its end is not applied', () => {
+  test('the replay continues while its end is not applied', () => {
     const { unfinishedSync, unfinishedSyncEpoch } = replaying
     expect(played({ ...replaying, replayUntil: 10 }, headMoves.noteApplied)).toMatchObject({
       applied: 9,
@@ -182,7 +182,7 @@ describe('a replay', () => {
     })
   })
 
-  test('of a single position ends there', () => {
+  test('a replay of a single position ends at that position', () => {
     const { lineage } = headIn.applying
     const first = { ...replaying, lineage: lineage.slice(0, 1), retainedFrom: 0, applied: 0, last: 1 }
     expect(played({ ...first, replayUntil: 1 }, headMoves.noteApplied)).toMatchObject({
@@ -191,7 +191,7 @@ describe('a replay', () => {
     })
   })
 
-  test('is dropped by beginSync, refetchAll, skipStaged, distrustCopy, leaveSet and requestSync', () => {
+  test('the replay is dropped by beginSync, refetchAll, skipStaged, distrustCopy, leaveSet and requestSync', () => {
     const begins: ((head: JournalHead) => HeadMove)[] = [
       head => headMoves.beginSync(head, 'all'),
       headMoves.refetchAll,
@@ -225,10 +225,10 @@ const sync = (change: object = {}) =>
     change,
   )
 
-describe('endSync', () => {
+describe('the transition endSync', () => {
   const ended = (change: object) => played(headIn.syncing, head => headMoves.endSync(head, sync(change)))
 
-  test('of everything retains entries only from its start on', () => {
+  test("endSync of a full sync retains entries only from the sync's start on", () => {
     expect(ended({})).toMatchObject({ retainedFrom: 2, last: 8, applied: 8, replayUntil: 30 })
     expect(ended({ what: 'all', hasFetched: false })).toMatchObject({
       retainedFrom: 8,
@@ -237,13 +237,13 @@ describe('endSync', () => {
     })
   })
 
-  test('starts no replay if nothing was fetched, or if the source wrote nothing since', () => {
+  test('endSync starts no replay if the sync fetched nothing, or if the source wrote nothing since', () => {
     const whole = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' }
     expect(ended({ hasFetched: false })).toMatchObject(whole)
     expect(ended({ end: { epoch: SECOND, seq: 8 } })).toMatchObject(whole)
   })
 
-  test('keeps unfinishedSync and the source’s epoch until the replay ends', () => {
+  test('endSync keeps unfinishedSync and the source’s epoch until the replay ends', () => {
     expect(ended({})).toMatchObject({
       replayUntil: 30,
       unfinishedSync: 'a report',
@@ -251,7 +251,7 @@ describe('endSync', () => {
     })
   })
 
-  test('takes the epoch of its start, and the lineage up to there', () => {
+  test('endSync takes the epoch in which the sync started, and the lineage up to the start', () => {
     const lineage = [...headIn.syncing.lineage, [THIRD, 9]]
     expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({
       epoch: SECOND,
@@ -261,12 +261,12 @@ describe('endSync', () => {
     })
   })
 
-  test('clears the own epoch of a former primary', () => {
+  test('endSync clears the own epoch of a former primary', () => {
     const head: JournalHead = { ...headIn.syncing, ownEpoch: SECOND }
     expect(played(head, one => headMoves.endSync(one, sync()))).toMatchObject({ ownEpoch: '' })
   })
 
-  test('that starts at 0 replays from there, in the first epoch of the source', () => {
+  test('after a sync that starts at 0, the replay begins at 0, in the first epoch of the source', () => {
     const lineage = [
       [SECOND, 1],
       [THIRD, 2],
@@ -280,14 +280,14 @@ describe('endSync', () => {
     })
   })
 
-  test('before the first position of the source takes the source’s first epoch', () => {
+  test('endSync before the first position of the source takes the source’s first epoch', () => {
     const lineage = [[THIRD, 9]]
     expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({ epoch: THIRD, lineage })
   })
 })
 
-describe('takeOver', () => {
-  test('begins after the last position, and drops an epoch without positions from the lineage', () => {
+describe('the transition takeOver', () => {
+  test('takeOver begins after the last position, and drops an epoch without positions from the lineage', () => {
     const head: JournalHead = {
       ...headIn.draining,
       epoch: THIRD,
@@ -302,13 +302,13 @@ describe('takeOver', () => {
     })
   })
 
-  test('keeps an epoch with one position in the lineage', () => {
+  test('takeOver keeps an epoch with one position in the lineage', () => {
     const lineage = [...headIn.draining.lineage.slice(0, 1), [SECOND, 9]] as const
     const head: JournalHead = { ...headIn.draining, lineage }
     expect(played(head, one => headMoves.takeOver(one, THIRD)).lineage).toEqual([...lineage, [THIRD, 10]])
   })
 
-  test.each(['all', 'a report'])('during a sync of %s begins a new lineage', unfinishedSync => {
+  test.each(['all', 'a report'])('takeOver during a sync of %s begins a new lineage', unfinishedSync => {
     const head: JournalHead = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
     expect(played(head, one => headMoves.takeOver(one, THIRD))).toMatchObject({
       lineage: [[THIRD, 10]],
@@ -321,7 +321,7 @@ describe('takeOver', () => {
   })
 })
 
-test('startEmpty keeps incarnation and maxEpoch growing', () => {
+test('the transition startEmpty never lowers incarnation and maxEpoch', () => {
   const head: JournalHead = { ...headIn.closed, maxEpoch: 20 }
   expect(played(head, one => headMoves.startEmpty(one, 'link'))).toMatchObject({
     maxEpoch: 20,

@@ -31,8 +31,8 @@ const now = 1_800_000_000
 const alive = 5300
 const limb = (leaf: string) => splitLeafIntoLimbs(leaf)
 
-describe('the bucket of a key', () => {
-  test("is chosen by the first two bytes of the key's hash, in the tree with the given id", () => {
+describe("the tree bucket of an item's key", () => {
+  test("the bucket is chosen by the first two bytes of the key's hash, in the tree with the given id", () => {
     const bucket = treeBucketOf('abc', 'policy', 'policy', 'p1')
     expect(bucket).toEqual({
       pk: expect.stringMatching(/^t#abc#r#[0-9a-f]{2}$/),
@@ -46,7 +46,7 @@ describe('the bucket of a key', () => {
     expect(parseTreeBucketText(treeBucketText(bucket))).toEqual(bucket)
   })
 
-  test('depends only on the key, not on the generation', () => {
+  test('the bucket depends only on the key, not on the generation', () => {
     const change = (gen: number | null): ItemLeafChange => ({
       kind: 'token',
       pk: 'token#x',
@@ -70,8 +70,8 @@ describe('the bucket of a key', () => {
   })
 })
 
-describe('the leaf of an item', () => {
-  test('does not depend on the order of members', () => {
+describe('the tree leaf of an item', () => {
+  test("the leaf does not depend on the order of the item's members", () => {
     const turned = { ...item, data: { a: [1, { c: 3, d: 2 }], b: 1 } }
     expect(computeItemLeaf(turned)).toBe(computeItemLeaf(item))
     expect(Buffer.from(computeItemLeaf(item), 'base64url')).toHaveLength(32)
@@ -85,7 +85,7 @@ describe('the leaf of an item', () => {
     ['tidy time', { due: now }],
     ['name', { sk: 'p2' }],
     ['kind', { kind: 'role' }],
-  ])('changes with its %s', (_, change) =>
+  ])("the leaf changes with the item's %s", (_, change) =>
     expect(computeItemLeaf({ ...item, ...change })).not.toBe(computeItemLeaf(item)),
   )
 
@@ -94,11 +94,11 @@ describe('the leaf of an item', () => {
     ['bucket', { bucket: 't#abc#r#00/00' }],
     ['own leaf', { leaf: 'x' }],
     ['time to live', { ttl: now }],
-  ])('does not change with its %s', (_, change) =>
+  ])("the leaf does not change with the item's %s", (_, change) =>
     expect(computeItemLeaf({ ...item, ...change })).toBe(computeItemLeaf(item)),
   )
 
-  test('is split into three limbs of 86 bits', () => {
+  test('the leaf is split into three limbs of 86 bits', () => {
     const leaf = computeItemLeaf(item)
     const [a, b, c] = splitLeafIntoLimbs(leaf)
     const whole = BigInt(`0x${Buffer.from(leaf, 'base64url').toString('hex')}`)
@@ -113,10 +113,10 @@ describe('the leaf of an item', () => {
   })
 })
 
-describe('an item in a tree', () => {
+describe('an item of a hash tree', () => {
   const stored = addTreeBucket({ ...item, leaf: 'x' }, 'abc')
 
-  test('names its bucket in that tree', () => {
+  test('the item names its bucket in that tree', () => {
     expect(stored).toEqual({
       ...item,
       leaf: 'x',
@@ -124,7 +124,7 @@ describe('an item in a tree', () => {
     })
   })
 
-  test('has a leaf only in that tree', () => {
+  test('the item has a leaf only in that tree', () => {
     expect(readStoredLeafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
     expect(readStoredLeafInTree(stored, 'ab')).toBeNull()
     expect(readStoredLeafInTree(item, 'abc')).toBeNull()

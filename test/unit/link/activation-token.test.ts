@@ -28,7 +28,7 @@ const json = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url'
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('an activation token', () => {
-  test('is a JWT of three parts, ES512, with the claims that clients read', () => {
+  test('the token is a JWT of three parts, signed with ES512, with the claims that clients read', () => {
     const [header, claims, signature] = partsOf(token)
     expect(json(header)).toEqual({ alg: 'ES512', kid: '', typ: 'JWT' })
     expect(json(claims)).toEqual({
@@ -47,16 +47,16 @@ describe('an activation token', () => {
     expect(Buffer.from(signature, 'base64url')).toHaveLength(132)
   })
 
-  test('names set, secondary and keys', () => {
+  test('the token names set, secondary and keys', () => {
     expect(readActivationClaims(token)).toEqual({ ...activation, nbf: activation.iat - 5 })
   })
 
-  test('is verified only by its signer’s key', () => {
+  test('the token is verified only by its signer’s key', () => {
     expect(isTokenSignedBy(signer, token)).toBe(true)
     expect(isTokenSignedBy(parseSignerKey(generateSignerKey()), token)).toBe(false)
   })
 
-  test('is not verified with one changed bit', () => {
+  test('a token with one changed bit is not verified', () => {
     const parts = partsOf(token)
     for (const [index, text] of parts.entries()) {
       for (const bytes of withOneBitChanged(Buffer.from(text, 'base64url'))) {
@@ -105,7 +105,7 @@ describe('an activation token', () => {
     },
   )
 
-  test('sealed to a secondary it has no dots, and is readable only by that secondary', () => {
+  test('a token sealed to a secondary has no dots, and is readable only by that secondary', () => {
     const own = pair()
     const sealed = sealActivationToken(own.keys.exchange, token, randomBytes)
     expect(sealed).not.toContain('.')

@@ -42,7 +42,7 @@ function beyond(schema: DescMessage): [path: string, value: Record<string, unkno
 
 const named = (path: string): string => path.replace(' (count)', '').split('.').at(-1) ?? ''
 
-test('every field that is not a number has a bound', () => {
+test('every message field that is not a number has a size bound', () => {
   const free = ['code', 'text', 'body', 'diverged', 'trimmed']
   const all = [...messages.values()].flatMap(({ fields }) => fields)
   const without = all.filter(
@@ -54,7 +54,7 @@ test('every field that is not a number has a bound', () => {
   expect(without.map(one => one.localName).filter(one => !free.includes(one))).toEqual([])
 })
 
-describe.each(linkMethodNames)('%s', method => {
+describe.each(linkMethodNames)('the link message %s', method => {
   const schema = questionOf(method)
   const cases = beyond(schema)
   test(`${cases.length} fields that exceed their bounds are refused by name`, () => {
@@ -82,7 +82,7 @@ test('an envelope that exceeds its bounds is not a call', () => {
     expect(readCallEnvelope(callOf(value)), path).toBeUndefined()
 })
 
-test('a lineage that skips more epochs than take-overs can is refused', () => {
+test('a lineage that skips more epochs than take-overs can skip is refused', () => {
   const schema = questionOf('Entries')
   const lineTo = (number: number) =>
     toBinary(

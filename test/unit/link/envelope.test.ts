@@ -41,22 +41,22 @@ const read = (bytes: Uint8Array): Call | undefined => {
   }
 }
 
-describe('a call', () => {
-  test('is verified by its signature', () => {
+describe('the envelope of a call over the link', () => {
+  test('a call is verified by its signature', () => {
     expect(isOwn(call)).toBe(true)
     const envelope = readCallEnvelope(call)
     expect(envelope && isLinkCallSignedBy(pair().keys.signing, 'Heartbeat', envelope, body)).toBe(false)
   })
 
-  test('of one method is not accepted as another method', () => {
+  test('a call of one method is not accepted as a call of another method', () => {
     expect(isOwn(call, 'Activate')).toBe(false)
   })
 
-  test('is unchanged after encoding and decoding', () => {
+  test('a call is unchanged after encoding and decoding', () => {
     expect(isOwn(fromBinary(CallSchema, toBinary(CallSchema, call)))).toBe(true)
   })
 
-  test('with one changed bit, cut off or extended, is refused, or means the same', () => {
+  test('a call with one changed bit, cut off or extended, is refused, or means the same', () => {
     const bytes = toBinary(CallSchema, call)
     const changed = [
       ...withOneBitChanged(bytes),
@@ -89,7 +89,7 @@ function changed(members: Partial<NonNullable<Call['envelope']>>): Call {
 
 const bare = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-describe('an answer', () => {
+describe('the envelope of an answer over the link', () => {
   const outcomes = [
     { kind: 'body', body: Buffer.from('what is said') },
     {
@@ -100,7 +100,7 @@ describe('an answer', () => {
   const sign = (outcome: (typeof outcomes)[number]) =>
     signLinkAnswer('Heartbeat', nonce, outcome, { signing: own.signing, now })
 
-  test.each(outcomes)('is accepted by a caller that knows the key: %j', outcome => {
+  test.each(outcomes)('a caller that knows the key accepts the answer: %j', outcome => {
     const answer = sign(outcome)
     expect(verifyLinkOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toEqual(outcome)
     expect(verifyLinkOutcome(pair().keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
@@ -108,7 +108,7 @@ describe('an answer', () => {
     expect(verifyLinkOutcome(own.keys.signing, 'Heartbeat', randomBytes(16), answer)).toBeUndefined()
   })
 
-  test.each(outcomes)('with one changed bit is rejected, or means the same: %j', outcome => {
+  test.each(outcomes)('an answer with one changed bit is rejected, or means the same: %j', outcome => {
     for (const bytes of withOneBitChanged(toBinary(AnswerSchema, sign(outcome)))) {
       let answer: Answer
       try {
@@ -123,12 +123,12 @@ describe('an answer', () => {
     }
   })
 
-  test('without a known key is rejected', () => {
+  test('an unsigned answer is rejected', () => {
     const answer = signLinkAnswer('Heartbeat', nonce, outcomes[1], { signing: undefined, now })
     expect(verifyLinkOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
   })
 
-  test('of each method has a row', () => {
+  test('the list of link methods equals the methods of the gRPC service', () => {
     expect(linkMethodNames.toSorted()).toEqual(LinkService.methods.map(({ name }) => name).toSorted())
   })
 })

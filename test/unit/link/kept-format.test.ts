@@ -39,7 +39,7 @@ interface Kept {
 const directory = `${checkoutRoot}test/vectors/formats`
 const numbers = readdirSync(directory).flatMap(name => /^(\d+)\.json$/.exec(name)?.[1] ?? [])
 
-test('the data of every format, and of the present one, exist', () => {
+test('stored vectors exist for every format of the link, including the present format', () => {
   expect(numbers.map(Number).toSorted((a, b) => a - b)).toEqual(
     Array.from({ length: LINK_FORMAT }, (_, index) => index + 1),
   )
@@ -57,7 +57,7 @@ const fieldsOf = ({ messages, services }: DescFile): string[] => [
   ),
 ]
 
-describe.each(numbers)('format %s', number => {
+describe.each(numbers)('stored vectors of link format %s', number => {
   const kept = JSON.parse(readFileSync(`${directory}/${number}.json`, 'utf8')) as Kept
   const bytes = (text: string) => Buffer.from(text, 'base64')
   const file = fromBinary(FileDescriptorProtoSchema, bytes(kept.interface))
@@ -68,13 +68,13 @@ describe.each(numbers)('format %s', number => {
     return toJson(schema, fromBinary(schema, content), { alwaysEmitImplicit: true })
   }
 
-  test('each message and field has the same name, number and type today', () => {
+  test('every stored message and field has the same name, number and type today', () => {
     const [then] = [...registry.files]
     expect(fieldsOf(file_link)).toEqual(expect.arrayContaining(fieldsOf(then as DescFile)))
   })
 
   const its = linkMethodNames.filter(method => method in kept.messages)
-  test('has only methods of this version; the present format has all of them', () => {
+  test('this version has every method of the format, and the present format has all methods', () => {
     if (Number(number) === LINK_FORMAT) expect(its).toEqual(linkMethodNames)
     expect(its.length).toBeGreaterThan(0)
   })
@@ -84,19 +84,16 @@ describe.each(numbers)('format %s', number => {
       [method, 'question', `${method}Request`] as const,
       [method, 'answer', `${method}Response`] as const,
     ]),
-  )(
-    '%s, %s: this version reads what it wrote, and it reads what this version writes',
-    (method, part, message) => {
-      const before = bytes(kept.messages[method][part])
-      const form = linkMethods[method].forms[part] as {
-        read: (from: Uint8Array) => unknown
-        write: (value: unknown) => Uint8Array
-      }
-      expect(asThen(message, form.write(form.read(before)))).toEqual(asThen(message, before))
-    },
-  )
+  )("%s, %s: this version and the stored format read each other's messages", (method, part, message) => {
+    const before = bytes(kept.messages[method][part])
+    const form = linkMethods[method].forms[part] as {
+      read: (from: Uint8Array) => unknown
+      write: (value: unknown) => Uint8Array
+    }
+    expect(asThen(message, form.write(form.read(before)))).toEqual(asThen(message, before))
+  })
 
-  test('its signatures are valid', () => {
+  test('signatures of the format are valid', () => {
     const { signed } = kept
     const [key, nonce] = [bytes(kept.key), bytes(signed.nonce)]
     const call = fromBinary(CallSchema, bytes(signed.call))
@@ -112,7 +109,7 @@ describe.each(numbers)('format %s', number => {
     expect(isStatementSignedBy(key, signed.statement)).toBe(true)
   })
 
-  test('its activation tokens have set, name, address and key', () => {
+  test('activation tokens of the format have set, name, address and key', () => {
     expect(readActivationClaims(kept.token)).toMatchObject({
       addr: 'https://east.example',
       id: 'west',
@@ -121,12 +118,12 @@ describe.each(numbers)('format %s', number => {
     })
   })
 
-  test('its journal entries are decoded', () => {
+  test('journal entries of the format are decoded', () => {
     const position = { epoch: '000003.0123456789ab', seq: 44 }
     expect(decodeEntryBody(bytes(kept.journal.body), position)).toEqual(kept.journal.changes)
   })
 
-  test('its leaves, buckets and hashes are computed alike', () => {
+  test('this version computes the same leaves, buckets and hashes as the format', () => {
     const { treeId, item, stored, page, root: hash, whole } = kept.tree
     expect(computeItemLeaf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
     expect(addTreeBucket(item, treeId)).toEqual(stored)

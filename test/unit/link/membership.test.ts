@@ -34,7 +34,7 @@ const admission = (more: Partial<NewAdmission> = {}): NewAdmission => ({
 })
 
 describe('the membership of a cluster', () => {
-  test('after an admission has the issuer, the statements that lead to it, and the earlier ones', () => {
+  test('after an admission the membership has the issuer, the statements that lead to the issuer, and the earlier statements', () => {
     const before: SetMembership = { statements: [statement('old'), statement('of east')], addresses: ['a'] }
     const after = addAdmissionToMembership(before, admission())
     expect(after.statements.map(one => one.signature)).toEqual(['old', 'of east', 'new'])
@@ -46,7 +46,7 @@ describe('the membership of a cluster', () => {
     ])
   })
 
-  test('after a take-over has a statement by the old key about the new one, and the same issuer', () => {
+  test('after a take-over the membership has a statement by the old key about the new key, and the same issuer', () => {
     const [old, next] = [pair(), pair()]
     const claim = { set: 'a set', id: 'west', epoch: '000004.bbbbbbbbbbbb', old, next }
     const { statements, issuer, addresses } = addTakeOverToMembership(
@@ -61,7 +61,7 @@ describe('the membership of a cluster', () => {
     expect(addresses).toEqual(['b', 'c'])
   })
 
-  test('keeps the newest statements and the oldest addresses at its limits', () => {
+  test('the membership keeps the newest statements and the oldest addresses at its limits', () => {
     const many = Array.from({ length: 300 }, (_, at) => statement(`s${at}`))
     const { statements } = addVouchersToMembership(undefined, { vouchers: many })
     expect([statements.length, statements.at(-1)?.signature]).toEqual([256, 's299'])
@@ -75,7 +75,7 @@ describe('the membership of a cluster', () => {
   })
 })
 
-test('a take-over makes a new link key, encrypted for the record, with a statement by the old one', async () => {
+test('a take-over makes a new link key, encrypted for the record, with a statement by the old key', async () => {
   const cipher = {
     encrypt: async (_: unknown, __: string, text: string) => `sealed ${text}` as never,
     decrypt: async (_: unknown, __: string, text: string) => new Secret(text.slice(7)),

@@ -10,7 +10,7 @@ import {
 import { pair } from '../../builders/link.ts'
 
 describe('the keys of a link', () => {
-  test('follow from their text', () => {
+  test('the keys follow from their text', () => {
     const text = generateLinkKeyPairs(randomBytes)
     expect(linkPublicKeysOf(parseLinkKeyPairs(text))).toEqual(linkPublicKeysOf(parseLinkKeyPairs(text)))
     expect(linkPublicKeysOf(parseLinkKeyPairs(generateLinkKeyPairs(randomBytes)))).not.toEqual(

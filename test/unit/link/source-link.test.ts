@@ -82,8 +82,8 @@ const body = <M extends LinkMethod>(method: M, reply: MethodReply<M>): LinkOutco
 const asked = <M extends LinkMethod>(method: M, call: Call) =>
   linkMethods[method].forms.question.read(call.body) as MethodQuestion<M>
 
-describe('the link to a primary', () => {
-  test('measures the round trip and the clock difference', async () => {
+describe("the secondary's client of the primary's link", () => {
+  test('the client measures the round trip and the clock difference', async () => {
     let at = 1000
     const { source } = link({
       now: () => at,
@@ -103,7 +103,7 @@ describe('the link to a primary', () => {
     })
   })
 
-  test('sends the duration of the last heartbeat', async () => {
+  test('the client sends the duration of the last heartbeat', async () => {
     const tooks: number[] = []
     let at = 0
     const { source } = link({
@@ -119,7 +119,7 @@ describe('the link to a primary', () => {
     expect(tooks).toEqual([0, 200])
   })
 
-  test('gives every call a later time, whatever the clock does', async () => {
+  test('the client gives every call a later time, whatever the clock does', async () => {
     const clock = [1000, 1000, 1000, 900, 900, 900]
     const { source, calls } = link({
       now: () => clock.shift() ?? 900,
@@ -131,7 +131,7 @@ describe('the link to a primary', () => {
     expect(new Set(times).size).toBe(4)
   })
 
-  test('sends the lineage with each call, once it is known', async () => {
+  test('the client sends the lineage with each call, once the lineage is known', async () => {
     const { source, calls } = link({ reply: () => body('Heartbeat', heartbeatReply) })
     await source.heartbeat(question)
     await source.heartbeat(question)
@@ -141,7 +141,7 @@ describe('the link to a primary', () => {
     ])
   })
 
-  test('throws a refusal with its addresses', async () => {
+  test('the client throws a refusal with its addresses', async () => {
     const refusal = {
       code: 'permission_denied',
       text: 'us-west is revoked',
@@ -153,7 +153,7 @@ describe('the link to a primary', () => {
     expect(error).toMatchObject({ message: refusal.text, code: refusal.code, addresses: refusal.addresses })
   })
 
-  test('rejects an answer by another key, and quotes it', async () => {
+  test('the client rejects an answer signed by another key, and quotes the answer', async () => {
     const refusal = { code: 'unavailable', text: 'nobody is here', addresses: [] } as const
     const { source } = link({ key: pair().signing, reply: () => ({ kind: 'refusal', refusal }) })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkUnbelieved)
@@ -161,7 +161,7 @@ describe('the link to a primary', () => {
     await expect(source.heartbeat(question)).rejects.toThrow('nobody is here')
   })
 
-  test('rejects an unsigned answer as LinkUnsigned, and quotes it', async () => {
+  test('the client rejects an unsigned answer as LinkUnsigned, and quotes the answer', async () => {
     const refusal = { code: 'unavailable', text: 'internal error', addresses: [] } as const
     const { source } = link({ key: 'none', reply: () => ({ kind: 'refusal', refusal }) })
     const attempt = source.heartbeat(question)
@@ -169,7 +169,7 @@ describe('the link to a primary', () => {
     await expect(attempt).rejects.toThrow('is not signed at all; it said: internal error')
   })
 
-  test('limits every call by the common deadline', async () => {
+  test('the common deadline limits every call', async () => {
     const waits: number[] = []
     const end = { set: 's', from: 'w', signing: own.signing, keys: own.keys, otherKey: primary.keys.signing }
     let at = 0
@@ -191,7 +191,7 @@ describe('the link to a primary', () => {
     expect(waits).toEqual([10_000, 4000])
   })
 
-  test('throws LinkSilent with the cause if there is no answer', async () => {
+  test('the client throws LinkSilent with the cause if no answer arrives', async () => {
     const { source } = link({
       reply: () => {
         throw new Error('connection refused')
@@ -201,24 +201,24 @@ describe('the link to a primary', () => {
     await expect(source.heartbeat(question)).rejects.toThrow('no answer to Heartbeat: connection refused')
   })
 
-  test('throws LinkSilent for an unreadable answer', async () => {
+  test('the client throws LinkSilent for an unreadable answer', async () => {
     const { source } = link({ reply: () => ({ kind: 'body', body: Buffer.from('0a', 'hex') }) })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
   })
 
-  test('refuses a source with a higher format, with advice', async () => {
+  test('the client refuses a primary with a higher format, with advice', async () => {
     const { source } = link({
       reply: () => body('Heartbeat', { ...heartbeatReply, format: LINK_FORMAT + 1 }),
     })
     await expect(source.heartbeat(question)).rejects.toThrow('upgrade the secondaries first')
   })
 
-  test('rejects a source without a format', async () => {
+  test('the client rejects a primary without a format', async () => {
     const { source } = link({ reply: () => body('Heartbeat', { ...heartbeatReply, format: 0 }) })
     await expect(source.heartbeat(question)).rejects.toThrow('the primary names no format of the link')
   })
 
-  test('asks until all keys are answered, and returns the head of the last answer', async () => {
+  test('the client requests items until all keys are answered, and returns the head of the last answer', async () => {
     const keys = Array.from(
       { length: 230 },
       (_, index): Key => ({ kind: 'role', pk: 'a', sk: String(index) }),
@@ -241,7 +241,7 @@ describe('the link to a primary', () => {
     expect(seq).toBe(4)
   })
 
-  test('stops when a primary answers no keys', async () => {
+  test('the client stops when a primary answers no keys', async () => {
     const { source } = link({ reply: () => body('Items', { items: [], seq: 1, lineage, epoch }) })
     await expect(source.items({ keys: [{ kind: 'role', pk: 'a', sk: 'b' }] })).rejects.toThrow(LinkSilent)
   })

@@ -13,23 +13,26 @@ const membership = {
 const statement = signMemberStatement(issuer.signing, membership)
 
 describe('a statement of membership', () => {
-  test('is accepted by a cluster that knows the issuer’s key', () => {
+  test('a cluster that knows the issuer’s key accepts the statement', () => {
     expect(isStatementSignedBy(issuer.keys.signing, statement)).toBe(true)
     expect(isStatementSignedBy(pair().keys.signing, statement)).toBe(false)
   })
 
-  test.each(Object.keys(membership) as (keyof typeof membership)[])('is rejected with another %s', name => {
-    expect(isStatementSignedBy(issuer.keys.signing, { ...statement, [name]: `${statement[name]}x` })).toBe(
-      false,
-    )
-  })
+  test.each(Object.keys(membership) as (keyof typeof membership)[])(
+    'a statement with another %s is rejected',
+    name => {
+      expect(isStatementSignedBy(issuer.keys.signing, { ...statement, [name]: `${statement[name]}x` })).toBe(
+        false,
+      )
+    },
+  )
 
-  test('binds each field separately', () => {
+  test('the signature covers each field separately', () => {
     const moved = { ...statement, issuer: `${statement.issuer}"`, subject: statement.subject }
     expect(isStatementSignedBy(issuer.keys.signing, moved)).toBe(false)
   })
 
-  test('is rejected with one changed bit of its signature, or in another encoding', () => {
+  test('a statement with one changed bit in its signature, or in another encoding, is rejected', () => {
     for (const bytes of withOneBitChanged(Buffer.from(statement.signature, 'base64'))) {
       const changed = { ...statement, signature: bytes.toString('base64') }
       expect(isStatementSignedBy(issuer.keys.signing, changed)).toBe(false)

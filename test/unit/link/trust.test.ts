@@ -92,15 +92,15 @@ const viaB = (more: Partial<PrimaryClaimant> = {}): PrimaryClaimant => ({
   ...more,
 })
 
-describe('a fence counts', () => {
-  test('by a registered cluster that claimed a later epoch', () => {
+describe('fences that a cluster accepts', () => {
+  test('a fence by a registered cluster that claimed a later epoch is accepted', () => {
     expect(findFenceFault(atA(), claimantB())).toBeUndefined()
     expect(findFenceFault(atA(), claimantB({ chain: [admission(b)] }))?.message).toContain(
       'no chain of statements',
     )
   })
 
-  test('by a cluster that became primary after another one', () => {
+  test('a fence by a cluster that became primary after another primary is accepted', () => {
     expect(findFenceFault(atA(), viaB())).toBeUndefined()
     for (let missing = 1; missing < 4; missing++)
       expect(
@@ -109,7 +109,7 @@ describe('a fence counts', () => {
       ).toContain('no chain of statements')
   })
 
-  test('by the cluster that admitted the fenced one', () => {
+  test('a fence by the cluster that admitted the fenced cluster is accepted', () => {
     const facts = {
       set,
       ownEpoch: e2,
@@ -125,7 +125,7 @@ describe('a fence counts', () => {
     expect(findFenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevokedError(a.id))
   })
 
-  test('by a cluster with a statement of a cluster that both know', () => {
+  test('a fence is accepted with a statement by a cluster that both clusters know', () => {
     // B and C were both promoted by force. A, which both know, has acknowledged C.
     const facts = {
       set,
@@ -144,8 +144,8 @@ describe('a fence counts', () => {
   })
 })
 
-describe('a fence does not count', () => {
-  test('by a cluster that was revoked here', () => {
+describe('fences that a cluster rejects', () => {
+  test('a fence by a cluster that was revoked here is rejected', () => {
     expect(findFenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toEqual(
       claimantRevokedError(b.id),
     )
@@ -153,7 +153,7 @@ describe('a fence does not count', () => {
     expect(findFenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevokedError(b.id))
   })
 
-  test('with statements by a cluster that was revoked here, whatever epochs its lineage names', () => {
+  test('a fence with statements by a revoked cluster is rejected, whatever epochs its lineage names', () => {
     const lineage = viaB().lineage.filter(([epoch]) => epoch !== e2)
     const facts = atA({ revoked: [b.id] })
     expect(findFenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
@@ -169,7 +169,7 @@ describe('a fence does not count', () => {
     expect(findFenceFault(atA(), { ...claimant, chain })).toBeUndefined()
   })
 
-  test('if an unknown epoch of its lineage belongs to a revoked cluster', () => {
+  test('a fence is rejected if an unknown epoch of its lineage belongs to a revoked cluster', () => {
     // cluster C itself is registered, and has entries of the revoked cluster
     const chain = [admission(c), says([c, 0], [c, 2], e3)]
     expect(findFenceFault(atA(), viaB({ chain }))).toBeUndefined()
@@ -179,7 +179,7 @@ describe('a fence does not count', () => {
     expect(findFenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
-  test('with statements of epochs before the fenced cluster’s own, except about the issuer’s own next key', () => {
+  test('a fence with statements before the fenced cluster’s own epoch is rejected, except about the issuer’s next key', () => {
     const later = formatEpoch(3, a.id)
     const facts = atA({ ownEpoch: later, lineage: [[later, 30]] })
     const e4 = formatEpoch(4, c.id)
@@ -206,12 +206,12 @@ describe('a fence does not count', () => {
     ['of another epoch', { epoch: e3 }],
     ['with another signature', { signature: admission(c).signature }],
     ['with none', { signature: '' }],
-  ])('with a statement %s', (_, change) => {
+  ])('a fence with a statement %s is rejected', (_, change) => {
     const chain = [{ ...claimOf(b, e2), ...change }]
     expect(findFenceFault(atA(), claimantB({ chain }))?.message).toContain('no chain of statements')
   })
 
-  test('with the key of another member, or with a key of another length', () => {
+  test('a fence with the key of another member, or with a key of another length, is rejected', () => {
     expect(findFenceFault(atA(), claimantB({ key: known(c).key }))?.message).toContain('no chain')
     const short = atA({ registered: [{ id: b.id, key: 'AAAA' }] })
     expect(findFenceFault(short, claimantB())?.message).toContain('no chain')

@@ -22,7 +22,7 @@ describe('an address', () => {
   ])('%s', (address, base) => expect(parseApiBase(address)).toBe(base))
 
   test.each(['auth.example.com', 'unix:///run/vault', 'https://a?x', 'https://u:p@a', ''])(
-    '%j is none',
+    'the address %j is rejected',
     address => expect(() => parseApiBase(address)).toThrow(/must be a URL such as/),
   )
 
@@ -31,7 +31,7 @@ describe('an address', () => {
 })
 
 describe('the variables of vault and bao', () => {
-  test('set CA certificates, server name and timeout', () => {
+  test('VAULT_ and BAO_ variables set CA certificates, server name and timeout', () => {
     writeFileSync(`${folder}/one.pem`, 'ONE')
     const environment = {
       VAULT_CACERT: `${folder}/one.pem`,
@@ -62,8 +62,8 @@ describe('the variables of vault and bao', () => {
   ])('%j is rejected', (environment, text) => expect(() => readApiConnection(environment)).toThrow(text))
 })
 
-describe('a request', () => {
-  test('sends token, namespace and body, and returns the answer', async () => {
+describe('a request of the command cloud-auth', () => {
+  test('the command sends token, namespace and body, and returns the answer', async () => {
     const { url, requests } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(400).end('{"errors":["no","never"]}')
     })
@@ -77,7 +77,7 @@ describe('a request', () => {
     })
   })
 
-  test('is repeated after Retry-After until it succeeds', async () => {
+  test('the command repeats a request after Retry-After until it succeeds', async () => {
     let asked = 0
     const { url } = await webServer(onTestFinished, (_, response) => {
       asked += 1
@@ -99,7 +99,7 @@ describe('a request', () => {
     ['504 of the gateway', { status: 504, body: { message: 'Endpoint request timed out' } }, 5],
     ['503 of the cluster without Retry-After', { status: 503, body: { errors: ['sealed'] } }, undefined],
     ['403 of the gateway', { status: 403, body: { message: 'Forbidden' } }, undefined],
-  ])('answered with %s is repeated after %j: %s s', (_, heard, seconds) => {
+  ])('the command repeats a request answered with %s after %j: %s s', (_, heard, seconds) => {
     expect(retryDelay({ text: '', ...heard })).toBe(seconds)
   })
 
@@ -112,14 +112,14 @@ describe('a request', () => {
     [new Date(Date.now() - 3_600_000).toUTCString(), 1],
     ['soon', undefined],
     ['', undefined],
-  ])('reads Retry-After %j as %s s', async (header, seconds) => {
+  ])('the command reads Retry-After %j as %s s', async (header, seconds) => {
     const { url } = await webServer(onTestFinished, (_, response) =>
       response.writeHead(503, { 'retry-after': header }).end(),
     )
     expect((await sendRequest(url, 'x', {}, plain)).retryAfter).toBe(seconds)
   })
 
-  test('follows one redirect within its origin', async () => {
+  test('the command follows one redirect within its origin', async () => {
     const { url, requests } = await webServer(onTestFinished, ({ url: path }, response) => {
       if (path === '/v1/here') response.end('{"data":{"here":true}}')
       else response.writeHead(307, { location: path === '/v1/x' ? '/v1/here' : '/v1/x' }).end()
@@ -134,7 +134,7 @@ describe('a request', () => {
     ['another address', (other: string) => `${other}/v1/x`, /redirects to http:.*, which is not followed/],
     ['no address', () => 'http://[', /redirects to http:\/\/\[, which is not followed/],
     ['a terminal', () => 'http://\x9b2J', /which is not followed/],
-  ])('never follows a redirect to %s', async (_, location, text) => {
+  ])('the command never follows a redirect to %s', async (_, location, text) => {
     const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
     const standby = await webServer(onTestFinished, (_, response) => {
       response.writeHead(307, { location: location(other.url) }).end()
@@ -146,7 +146,7 @@ describe('a request', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('never follows a redirect from https to http', async () => {
+  test('the command never follows a redirect from https to http', async () => {
     const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
     const { url, connection } = await secure((_, response) =>
       response.writeHead(307, { location: `${other.url}/v1/x` }).end(),
@@ -155,7 +155,7 @@ describe('a request', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
+  test('the command verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
     const { url } = await secure((_, response) => response.end('{"data":1}'))
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -179,13 +179,13 @@ describe('a request', () => {
       response => void setInterval(() => response.write(' '), 10).unref(),
       /no answer within|aborted/,
     ],
-  ])('fails on an answer that %s', async (_, answer, text) => {
+  ])('the request fails on an answer that %s', async (_, answer, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => answer(response))
     const refusal = await sendRequest(url, 'x', {}, { timeoutMs: 1500 }).catch(error => error)
     expect(refusal).toMatchObject({ exit: 'unreachable', message: expect.stringMatching(text) })
   })
 
-  test('trusts the named CA and no other', async () => {
+  test('the command trusts the named CA and no other CA', async () => {
     const { url, connection } = await secure((_, response) => response.end('{"data":1}'))
     expect((await sendRequest(url, 'x', {}, connection)).body).toEqual({ data: 1 })
     const other = readApiConnection({ VAULT_CACERT_BYTES: createLocalAuthority('another').cert })
@@ -199,7 +199,7 @@ describe('a request', () => {
     ['\u202e\x9bevil', '400 \\u202e\\u009bevil'],
     ['null', '400 null'],
     ['', '400 without a reason'],
-  ])('refused with %j is described in one escaped line', async (body, text) => {
+  ])('a refusal with %j is described in one escaped line', async (body, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => response.writeHead(400).end(body))
     const patience = { timeoutMs: 5000, say: () => undefined, label: 'x' }
     await expect(requestUntilAccepted(() => sendRequest(url, 'x', {}, plain), patience)).rejects.toThrow(
@@ -207,7 +207,7 @@ describe('a request', () => {
     )
   })
 
-  test('names the address that cannot be reached', async () => {
+  test('the error names the address that cannot be reached', async () => {
     const nowhere = await closedPort()
     await expect(sendRequest(nowhere, 'x', {}, plain)).rejects.toMatchObject({
       exit: 'unreachable',

@@ -11,8 +11,8 @@ import { closedPort, webServer } from '../../../support/service/server.ts'
 
 const BASE = 'https://auth.example.com/v1'
 
-describe('the options of a login', () => {
-  test('have defaults and override them', () => {
+describe('the options of the command login', () => {
+  test('options have defaults and override the defaults', () => {
     expect(checkLoginOptions(BASE, {}, {})).toEqual({
       base: BASE,
       mount: 'cloud',
@@ -41,7 +41,7 @@ describe('the options of a login', () => {
   })
 })
 
-describe('the signed request', () => {
+describe('the signed STS request of the command login', () => {
   const headersOf = (proof: Record<string, string>) =>
     JSON.parse(Buffer.from(proof['iam_request_headers'] ?? '', 'base64').toString())
 
@@ -49,7 +49,7 @@ describe('the signed request', () => {
     [undefined, 'sts.amazonaws.com', 'us-east-1'],
     ['eu-west-1', 'sts.eu-west-1.amazonaws.com', 'eu-west-1'],
     ['cn-north-1', 'sts.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
-  ])('for the region %s uses the endpoint of the region', async (region, host, scope) => {
+  ])("a request for the region %s goes to the region's endpoint", async (region, host, scope) => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE')
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'x')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -65,7 +65,7 @@ describe('the signed request', () => {
   })
 })
 
-describe('the metadata service', () => {
+describe('credentials from the metadata service of EC2', () => {
   test.each<[string, (response: ServerResponse) => void, RegExp]>([
     ['never ends', response => response.write(Buffer.alloc(2 ** 20)), /too large/],
     [
@@ -78,7 +78,7 @@ describe('the metadata service', () => {
       response => response.writeHead(404).end('\x1b[2J'),
       /answered 404 for \/latest\/api\/token$/,
     ],
-  ])('is rejected if its answer %s', async (_, answer, text) => {
+  ])('the metadata service is rejected if its answer %s', async (_, answer, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => void answer(response))
     const variables = { AWS_EC2_METADATA_SERVICE_ENDPOINT: url }
     await expect(fetchEc2LoginProof('pkcs7', variables)).rejects.toThrow(text)
@@ -90,7 +90,7 @@ describe('the metadata service', () => {
     [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://127.0.0.1:1338/' }, 'http://127.0.0.1:1338'],
   ])('%j', (environment, url) => expect(metadataServiceUrl(environment)).toBe(url))
 
-  test('is not called if it is disabled, and its absence is reported', async () => {
+  test('a disabled metadata service is not called, and its absence is reported', async () => {
     const forbidden = fetchEc2LoginProof('pkcs7', { AWS_EC2_METADATA_DISABLED: 'true' })
     await expect(forbidden).rejects.toMatchObject({ exit: 'refused' })
     const nowhere = { AWS_EC2_METADATA_SERVICE_ENDPOINT: await closedPort() }

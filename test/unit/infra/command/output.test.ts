@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { createTerminalWriter, escapeForTerminal, escapeToOneLine } from '../../../../infra/command/output.ts'
 
-describe('escaping for a terminal', () => {
+describe('escaping texts for a terminal', () => {
   test.each([
     ['\x1b[31mred\x1b]0;title\x07', '\\u001b[31mred\\u001b]0;title\\u0007'],
     ['a\rb\x08\x7f', 'a\\u000db\\u0008\\u007f'],
@@ -11,17 +11,17 @@ describe('escaping for a terminal', () => {
     ['\u{e0041}', '\\udb40\\udc41'],
     ['\ud800', '\\ud800'],
     ['två\tlines\n✓ 東', 'två\tlines\n✓ 東'],
-  ])('%j is written as %j', (text, written) => expect(escapeForTerminal(text)).toBe(written))
+  ])('the text %j is written as %j', (text, written) => expect(escapeForTerminal(text)).toBe(written))
 
-  test('keeps the meaning of JSON', () => {
+  test('escaped JSON keeps its meaning', () => {
     const value = { text: '\x1b\x9b\u202e\u{e0041}\x7f\n' }
     expect(JSON.parse(escapeForTerminal(JSON.stringify(value)))).toEqual(value)
   })
 
-  test('removes line breaks from a text within a line', () =>
+  test('escaping removes line breaks from a text within a line', () =>
     expect(escapeToOneLine(' no\r\nSwitched.\t\x1b ')).toBe('no Switched. \\u001b'))
 
-  test('is done by the writer', () => {
+  test('the writer escapes what it prints', () => {
     const stream = new PassThrough()
     createTerminalWriter(stream)('\x1b[2J\n')
     expect(String(stream.read())).toBe('\\u001b[2J\n')

@@ -16,7 +16,7 @@ async function faultOf(server: Server, scheme: 'http' | 'https'): Promise<string
   return (error as Error).message.replaceAll(/:\d+/g, ':PORT')
 }
 
-test('https to an HTTP server: the error names the http address', async () => {
+test('for https to an HTTP server, the error names the http address', async () => {
   const server = createHttp((_, response) => response.end())
   expect(await faultOf(server, 'https')).toBe(
     'https://127.0.0.1:PORT cannot be reached (EPROTO): the server speaks HTTP; use http://127.0.0.1:PORT',
@@ -29,7 +29,7 @@ test.each([
     (): Server => createServer(socket => void socket.end('\x15\x03\x01\x00\x02\x02\x16')),
   ],
   ['ends the connection', (): Server => createServer(socket => void socket.once('data', () => socket.end()))],
-])('http to an HTTPS server that %s: the error names the https address', async (_, server) => {
+])('for http to an HTTPS server that %s, the error names the https address', async (_, server) => {
   expect(await faultOf(server(), 'http')).toMatch(
     /^http:\/\/127.0.0.1:PORT cannot be reached \(\w+\): .*; try https:\/\/127.0.0.1:PORT$/,
   )

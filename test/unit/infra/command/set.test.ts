@@ -45,8 +45,8 @@ describe('the verdict on a set', () => {
   })
 })
 
-describe('the output of status', () => {
-  test('has each cluster’s own answer, and the age of older facts', async () => {
+describe('the output of the command status', () => {
+  test('the output contains each cluster’s own answer, and the age of older facts', async () => {
     const [first, second] = shown(await east(), await west()).clusters
     expect(first).toMatchObject({ role: 'primary', serves: true, age_ms: 1000, position: 12, lag: null })
     expect(first?.peers).toMatchObject([{ name: 'west', connected: true, heard_age_ms: 5000 }])
@@ -60,7 +60,7 @@ describe('the output of status', () => {
     })
   })
 
-  test('keeps the last answer of a silent cluster, with its age', async () => {
+  test('the output keeps the last answer of a silent cluster, with its age', async () => {
     const seen = await east()
     const word = seen.answer && { ...seen.answer, at: PAIR_SEEN_AT - 90_000 }
     const old = silent(
@@ -74,7 +74,7 @@ describe('the output of status', () => {
     expect(formatSet(shown(never))).toMatch(/^east: cannot be reached\n/)
   })
 
-  test('says that later commits are missing too if the primary does not answer', async () => {
+  test('if the primary does not answer, the output says that later commits are missing too', async () => {
     const primaries = [
       { ...followerOf('east', 'west').primaries[0], last_position: 10, connection_status: 'disconnected' },
     ]
@@ -83,7 +83,7 @@ describe('the output of status', () => {
     )
   })
 
-  test('is readable text without --json', async () => {
+  test('without --json the output is readable text', async () => {
     const text = formatSet(shown(await east(), await west({ operation: promotion })))
     expect(text).toContain('east: primary, running, serves\n')
     expect(text).toContain('  position   10, 2 behind its primary’s last report\n')
@@ -101,9 +101,9 @@ describe('the output of status', () => {
 test.each([
   ['https://auth.example.com', { name: 'auth.example.com', base: 'https://auth.example.com/v1' }],
   ['west=http://127.0.0.1:8201/v1', { name: 'west', base: 'http://127.0.0.1:8201/v1' }],
-])('%s names a cluster', (text, named) => expect(parseNamedCluster(text)).toEqual(named))
+])('%s is accepted as the name of a cluster', (text, named) => expect(parseNamedCluster(text)).toEqual(named))
 
-test('a cluster that is neither an address nor a cluster.json is rejected', () => {
+test('a name that is neither an address nor a cluster.json is rejected', () => {
   for (const text of ['auth.example.com', new URL(import.meta.url).pathname])
     expect(() => parseNamedCluster(text)).toThrow(/must be the address of a cluster/)
 })
@@ -122,7 +122,7 @@ describe('a malformed status answer', () => {
     ['<html>', 'the answer is not a status'],
     ['{"data":[]}', 'the answer is not a status'],
     ['{"data":{"mode":{"toString":1}}}', 'mode is not a text'],
-  ])('%s makes a cluster silent, with a reason', async (status, fault) => {
+  ])('a status with %s makes its cluster silent, with a reason', async (status, fault) => {
     const seen = await looked(status)
     expect(seen.silent?.why).toContain(fault)
     expect(formatSet(shown(seen))).toContain(fault)
@@ -134,7 +134,7 @@ describe('a malformed status answer', () => {
     ['{"data":{"mode":"secondary","known_primary_cluster_addrs":"x"}}', 'known_primary_cluster_addrs is odd'],
     ['{"data":{"mode":"secondary","readiness":{"ready":"no"}}}', 'readiness.ready is odd'],
     ['{"data":{"mode":"primary","last_dr_wal":null}}', 'last_dr_wal is odd'],
-  ])('%s is shown without the malformed field, which is named', async (status, oddity) => {
+  ])('a status with %s is shown without the malformed field, which is named', async (status, oddity) => {
     const seen = await looked(status)
     expect(seen.silent).toBeUndefined()
     expect(shown(seen).clusters[0]?.left_out).toContain(oddity)
@@ -145,7 +145,7 @@ describe('a malformed status answer', () => {
     '{"data":{"mode":"primary","state":"\\u001b[2J","secondaries":[{"node_id":"\\nAll is well.","connection_status":{}}]}}',
     '{"data":{"mode":"secondary","operation":{"name":{"toString":1}},"last_error":{"text":"\\u202e"},"readiness":{}}}',
     '{"data":{"mode":"odd\\u009b2J","cluster_id":"","\\u001b[2J":1}}',
-  ])('%s is shown escaped, one line per fact', async status => {
+  ])('a status with %s is shown escaped, one line per fact', async status => {
     const seen = await looked(status, '{"cluster_name":{"toString":1}}')
     const text = formatSet(shown(seen))
     expect(text).toMatch(/^[\x20-\x7e\n]*$/)

@@ -101,7 +101,7 @@ function whole(): Play {
 }
 
 describe('the command switch', () => {
-  test('sends each request once, in the order of the runbook', async () => {
+  test('the command sends each request once, in the order of the runbook', async () => {
     const { result, asked, places } = await played(whole(), [true, true])
     expect(result).toEqual(['promote', 'follow'])
     expect(asked).toEqual([
@@ -114,13 +114,13 @@ describe('the command switch', () => {
     expect(places.at(-1)).toMatch(/^west serves, and east is its secondary\./)
   })
 
-  test('changes nothing without a confirmation', async () => {
+  test('the command changes nothing without a confirmation', async () => {
     const { result, asked } = await played(whole(), [false])
     expect(result).toMatch(/^Stopped before the next step\. east serves, and west is its secondary/)
     expect(asked).toEqual(['west secondary/readiness'])
   })
 
-  test('waits while a readiness check fails for a short time', async () => {
+  test('the command waits while a readiness check fails for a short time', async () => {
     const play = whole()
     const behind = { ...READY, lag: { primary: 'silent' } }
     play.changes.unshift(['secondary/readiness', 200, { data: behind }])
@@ -131,7 +131,7 @@ describe('the command switch', () => {
     )
   })
 
-  test('reports a refusal with the error and the state of the set', async () => {
+  test('the command reports a refusal with the error and the state of the set', async () => {
     const play = whole()
     const errors = ['handed-over-not-claimed']
     play.changes[1] = ['secondary/promote', 400, { errors }, () => Object.assign(play, { east: closed })]
@@ -140,7 +140,7 @@ describe('the command switch', () => {
     )
   })
 
-  test('does not revoke a cluster that began to follow while the user was asked', async () => {
+  test('the command does not revoke a cluster that began to follow while the operator was confirming', async () => {
     const play: Play = { east: closed, west: primary, changes: [] }
     const { result, asked } = await played(play, [])
     expect([result, asked]).toEqual([

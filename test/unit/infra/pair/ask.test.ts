@@ -3,7 +3,7 @@ import { createSetCluster } from '../../../../infra/command/set/look.ts'
 import { memberConnection, toNamedCluster } from '../../../../infra/pair/ask.ts'
 import { webServer } from '../../../support/service/server.ts'
 
-test('a redirect to another address is rejected, and the other address gets no token', async () => {
+test("a redirect to another address is rejected, and the redirect's target gets no token", async () => {
   const elsewhere = await webServer(onTestFinished, (_, response) => response.writeHead(200).end('{}'))
   const { url, requests } = await webServer(onTestFinished, (_, response) =>
     response.writeHead(307, { location: elsewhere.url }).end(),

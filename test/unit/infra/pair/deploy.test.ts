@@ -115,7 +115,7 @@ afterEach(() => {
 })
 
 describe('deploying a pair whose clusters answer', () => {
-  test('observes both clusters, and deploys the secondary first', async () => {
+  test('the program observes both clusters, and deploys the secondary first', async () => {
     await deployPair(pair(), false, around())
     expect(deployed).toEqual(['west', 'east'])
     expect(said).toEqual([
@@ -127,25 +127,25 @@ describe('deploying a pair whose clusters answer', () => {
     ])
   })
 
-  test('orders by role after a switch, not by the file', async () => {
+  test('after a switch the program orders the clusters by role, not by the file', async () => {
     ;[east.health, west.health] = [west.health, east.health]
     await deployPair(pair(), false, around())
     expect(deployed).toEqual(['east', 'west'])
   })
 
-  test('deploys nothing while both clusters are primaries', async () => {
+  test('the program deploys nothing while both clusters are primaries', async () => {
     west.health = { status: 200, mode: 'primary' }
     await expect(deployPair(pair(), false, around())).rejects.toThrow('nothing was deployed: both serve')
     expect(deployed).toEqual([])
   })
 
-  test('does not deploy the primary if the secondary does not follow again', async () => {
+  test('the program does not deploy the primary if the secondary does not follow again', async () => {
     meanwhile = () => Object.assign(west, { state: 'idle' })
     await expect(deployPair(pair(), false, around())).rejects.toThrow('west was following and is behind')
     expect(deployed).toEqual(['west'])
   })
 
-  test('waits for a cluster that needs time to follow again', async () => {
+  test('the program waits for a cluster that needs time to follow again', async () => {
     meanwhile = name => Object.assign(west, { state: name === 'west' ? 'idle' : 'stream-wals' })
     let looks = 0
     const wait = async () => {
@@ -156,7 +156,7 @@ describe('deploying a pair whose clusters answer', () => {
     expect([deployed, looks]).toEqual([['west', 'east'], 3])
   })
 
-  test('does not wait for an answer of a cluster that was absent, because its name may not resolve yet', async () => {
+  test('the program does not wait for an absent cluster to answer, because its name may not resolve yet', async () => {
     for (const one of [east, west]) one.server.close().closeAllConnections()
     await deployPair(pair(), false, around())
     expect(deployed).toEqual(['east', 'west'])
@@ -175,7 +175,7 @@ describe('joining a pair', () => {
     west.state = ''
   })
 
-  test('asks for the name of the cluster that loses its data, then sends the requests of the runbook with the right tokens', async () => {
+  test("the program asks for the name of the cluster that loses its data, then sends the runbook's requests with the right tokens", async () => {
     await joinPair(pair(), 'west', joining('west\n'))
     expect(east.asked).toEqual([
       {
@@ -195,7 +195,7 @@ describe('joining a pair', () => {
     expect(said.at(-1)).toBe('west follows east')
   })
 
-  test('repeats requests with Retry-After, and stops at a refusal', async () => {
+  test('the program repeats requests with Retry-After, and stops at a refusal', async () => {
     east.refusals = [
       { status: 503, retryAfter: '0' },
       { status: 503, retryAfter: '0' },
@@ -210,7 +210,7 @@ describe('joining a pair', () => {
     await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('enable on west: 400 not now')
   })
 
-  test('resumes an interrupted join without repeating requests', async () => {
+  test('the program resumes an interrupted join without repeating requests', async () => {
     Object.assign(east, { health: { status: 200, mode: 'primary' }, linkAddress: east.address })
     await joinPair(pair(), 'west', joining('west'))
     expect(east.asked.map(({ path }) => path.split('/').at(-1))).toEqual(['secondary-token'])
@@ -220,26 +220,26 @@ describe('joining a pair', () => {
     expect(said.at(-1)).toBe('west follows east')
   })
 
-  test('changes nothing if a cluster is not initialised', async () => {
+  test('the program changes nothing if a cluster is not initialised', async () => {
     west.health = { status: 501, mode: 'disabled' }
     await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is not initialised')
     expect([...east.asked, ...west.asked]).toEqual([])
   })
 
-  test.each(['east', '', 'y'])('changes nothing if %j is typed', async typed => {
+  test.each(['east', '', 'y'])('the program changes nothing if the operator types %j', async typed => {
     await expect(joinPair(pair(), 'west', joining(typed))).rejects.toThrow('nothing was changed')
     expect([...east.asked, ...west.asked]).toEqual([])
   })
 
-  test('changes nothing if the joining cluster is a primary', async () => {
+  test('the program changes nothing if the joining cluster is a primary', async () => {
     west.health = { status: 200, mode: 'primary' }
     await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is the primary')
     expect([...east.asked, ...west.asked]).toEqual([])
   })
 })
 
-describe('the file of a pair', () => {
-  test('gives each cluster the address of the other, and both the licence', () => {
+describe('the settings file of a pair', () => {
+  test("the file gives each cluster the peer's address, and gives both clusters the licence", () => {
     const drill = { schedule: 'rate(7 days)', policy: 'drill' }
     const [one, other] = parsePairPlan({ ...file(), drill })
     expect([one.settings.drill?.peer, other.settings.drill?.peer]).toEqual([
@@ -278,5 +278,7 @@ describe('the file of a pair', () => {
       given => void Object.assign(given.both, { colour: 'red' }),
       'east: the settings are not usable',
     ],
-  ] as [string, Change, string][])('%s is refused', (_, change, why) => expect(changed(change)).toThrow(why))
+  ] as [string, Change, string][])('a file with %s is refused', (_, change, why) =>
+    expect(changed(change)).toThrow(why),
+  )
 })

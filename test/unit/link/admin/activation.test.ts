@@ -48,7 +48,7 @@ test('a new token depends on its secondary’s item and on the key that signs', 
 })
 
 describe('a new activation token', () => {
-  test('names the primary, the set, the secondary and its expiry, and is stored only as a hash', async () => {
+  test('the token names the primary, the set, the secondary and its expiry, and is stored only as a hash', async () => {
     const { token, expires, changes } = await made()
     const claims = readActivationClaims(token.reveal())
     expect(claims).toMatchObject({
@@ -98,7 +98,7 @@ describe('a new activation token', () => {
     })
   })
 
-  test('replaces a revoked token, and no other', async () => {
+  test('a new token replaces a revoked token of the same name, and no other token', async () => {
     const [first] = stored((await made()).changes, 'secondary')
     const data = (first as unknown as { data: Secondary }).data
     const revoked = item({ ...data, revokedAt: 5, cluster: 'c' })

@@ -40,7 +40,7 @@ test('secondaries are listed in the order of their tokens, used or not, without 
   expect(listSecondaries(all, { epoch: 'e' }).map(({ id }) => id)).toEqual(['z', 'a', 'c'])
 })
 
-describe('a revocation', () => {
+describe('revoking secondaries of a primary', () => {
   const all = [
     item('west', { cluster: one }),
     item('west-again', { cluster: one }),
@@ -53,17 +53,17 @@ describe('a revocation', () => {
   const revoked = (what: Partial<ClusterRevocation>) =>
     makeRevocationChanges({ name: '', ...what }, items, { at: 100, as: { epoch: 'e' } })
 
-  test('revokes the cluster that used the token, under all of its names, and no other', () => {
+  test('a revocation revokes the cluster that used the token, under all names of that cluster, and no other cluster', () => {
     const changes = revoked({ admission: all[0], cluster: one })
     expect(written(changes)).toEqual(['secondary west', 'secondary west-again', `holder ${one}`])
     expect(changes[0]).toMatchObject({ data: { revokedAt: 100 }, expected: { rev: 'rev of west' } })
   })
 
-  test('of an unused token revokes only that token', () => {
+  test('revoking an unused token revokes only that token', () => {
     expect(written(revoked({ admission: all[3] }))).toEqual(['secondary unused'])
   })
 
-  test('of a cluster without an admission revokes the cluster under its own name', () => {
+  test('revoking a cluster without an admission revokes the cluster under its own name', () => {
     const unknown = one.replaceAll('1', '3')
     const changes = revoked({ cluster: unknown, name: 'north' })
     expect(written(changes)).toEqual([`holder ${unknown}`])

@@ -90,7 +90,7 @@ const outcomes = async () => (await west.store.read([key('fences')]))[0]?.data
 const self = async () => (await west.store.read([key('member', west.record.id)]))[0]?.data
 
 describe('fenceOtherClusters', () => {
-  test('calls all known addresses until the clusters acknowledge, and stores their statements', async () => {
+  test('fencing calls all known addresses until the clusters acknowledge, and stores their statements', async () => {
     down = true
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -108,7 +108,7 @@ describe('fenceOtherClusters', () => {
     expect(await fencing(), 'and nothing is asked any more').toEqual([])
   })
 
-  test('does not call a denying cluster again until it has more statements', async () => {
+  test('fencing does not call a refusing cluster again until this cluster has more statements', async () => {
     await east.revoke('west')
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -126,7 +126,7 @@ describe('fenceOtherClusters', () => {
     expect(await fencing()).toEqual([EAST])
   })
 
-  test('calls again in every later epoch', async () => {
+  test('fencing calls the clusters again in every later epoch', async () => {
     await fencing()
     const next = formatEpoch(3, west.record.id)
     await west.write(key('cluster'), { ...west.record, epoch: next })
@@ -135,7 +135,7 @@ describe('fenceOtherClusters', () => {
     expect(await outcomes()).toMatchObject({ epoch: next })
   })
 
-  test('rejects an answer signed by an unknown key', async () => {
+  test('fencing rejects an answer signed by an unknown key', async () => {
     await meets({ addresses: [EAST] })
     await fencing()
     expect(await outcomes()).toMatchObject({
@@ -144,7 +144,7 @@ describe('fenceOtherClusters', () => {
     expect((await self())?.statements ?? []).toEqual([])
   })
 
-  test('stores addresses from every answer, also from refusals, and calls them', async () => {
+  test('fencing stores addresses from every answer, including refusals, and calls those addresses', async () => {
     await follower(east, 'north').activate(await east.token('north'))
     await east.revoke('west')
     expect(await fencing(100), 'at once').toEqual([EAST, 'https://north.example'])
@@ -152,7 +152,7 @@ describe('fenceOtherClusters', () => {
     expect(await fencing()).toEqual(['https://north.example'])
   })
 
-  test('calls neither itself nor its secondaries, unless they were silent for a minute', async () => {
+  test('the primary calls neither itself nor its secondaries, unless a secondary was silent for a minute', async () => {
     const contact = { at: START, roundTripMs: 0, skewMs: 0, epoch, seq: 0, state: 'stream-wals' }
     await meets({ addresses: [WEST, 'https://north.example'] })
     await west.write(key('secondary', 'north'), {
@@ -177,8 +177,8 @@ describe('fenceOtherClusters', () => {
   })
 })
 
-describe('after a promotion', () => {
-  test('others are called every two seconds for ten minutes with growing timeouts, then once per run', async () => {
+describe('calls of fenceOtherClusters after a promotion', () => {
+  test('other clusters are called every two seconds for ten minutes with growing timeouts, then once per run', async () => {
     down = true
     await promotedAt(west.clock.ms)
     expect((await fencing(60_000)).length).toBe(30)
@@ -202,7 +202,7 @@ describe('after a promotion', () => {
     expect(new Set(patiences)).toEqual(new Set([2000]))
   })
 
-  test('an address gets one call at a time, and a hanging cluster delays no other', async () => {
+  test('an address gets one call at a time, and a hanging cluster delays no other cluster', async () => {
     const NORTH = 'https://north.example'
     await meets({ addresses: [EAST, NORTH] })
     await promotedAt(west.clock.ms)
@@ -250,7 +250,7 @@ describe('fenceBeforeServing', () => {
     east.memory.set({ epoch: later, ownEpoch: later, maxEpoch: 3 })
   })
 
-  test('calls every address despite earlier outcomes, and waits until its epoch is ended', async () => {
+  test("fencing calls every address despite earlier outcomes, and waits until the cluster's own epoch is ended", async () => {
     const fences = {
       epoch,
       outcomes: { [EAST]: { result: 'acknowledged' as const, text: '', statements: 0, at: 1 } },
@@ -269,7 +269,7 @@ describe('fenceBeforeServing', () => {
     expect(west.clock.ms - began).toBeLessThan(2000 + 1000)
   })
 
-  test('returns after two seconds if no cluster fences, and at once if none answers', async () => {
+  test('fencing returns after two seconds if no cluster fences, and at once if no cluster answers', async () => {
     const began = west.clock.ms + 1000
     await asking(fenceBeforeServing)
     expect(west.clock.ms - began).toBe(2000)

@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 const entropy = { bytes: randomBytes, uuid: randomUUID }
 
-describe('notices', () => {
+describe('notices of a primary to its secondaries', () => {
   /** Makes an admitted secondary, as a cluster with a link service. */
   async function secondary(name: string) {
     const world = await primaryWorld()
@@ -49,7 +49,7 @@ describe('notices', () => {
     return { waits, notify: createNotifier(ports, ({ addresses }) => carry(addresses[0] ?? '')) }
   }
 
-  test('reach every secondary with an address, and an unreachable one does not block others', async () => {
+  test('notices reach every secondary with an address, and an unreachable secondary does not block others', async () => {
     const [west, north] = [await secondary('west'), await secondary('north')]
     await primary.token('unused')
     await primary.revoke('north')
@@ -66,7 +66,7 @@ describe('notices', () => {
     expect(JSON.stringify(primary.log)).toContain('nobody is there')
   })
 
-  test('are sent at most every four seconds to a secondary that has answered', async () => {
+  test('notices are sent at most every four seconds to a secondary that has answered', async () => {
     const west = await secondary('west')
     const { notify, waits } = notifying(() => (method, call) => west.serve(method, call, ''))
     await notify()
@@ -81,7 +81,7 @@ describe('notices', () => {
     expect(west.woken).toHaveLength(2)
   })
 
-  test('that were unanswered are repeated with the next change, at most five times a second', async () => {
+  test('unanswered notices are repeated with the next change, at most five times a second', async () => {
     const west = await secondary('west')
     let tries = 0
     const { notify, waits } = notifying(() => async (method, call) => {
@@ -94,7 +94,7 @@ describe('notices', () => {
     expect(waits).toEqual([0, 200, 200, 200])
   })
 
-  test('are sent only by the primary', async () => {
+  test('only the primary sends notices', async () => {
     const west = await secondary('west')
     await primary.write(key('cluster'), { ...primary.record, mode: 'secondary' })
     const { notify } = notifying(() => (method, call) => west.serve(method, call, ''))

@@ -24,8 +24,8 @@ beforeEach(async () => {
 
 const everything = () => JSON.stringify(w.stored.all())
 
-describe.each(BAD)('%s', bad => {
-  test('is refused as a newcomer’s address, and the token stays usable', async () => {
+describe.each(BAD)('the private or malformed address %s', bad => {
+  test('an activation with the address is refused, and the token stays usable', async () => {
     const one = follower(w, 'west')
     const token = await w.token('west')
     await expect(one.source.activate({ ...one.request, token, address: bad })).rejects.toMatchObject({
@@ -35,7 +35,7 @@ describe.each(BAD)('%s', bad => {
     await one.activate(token)
   })
 
-  test('is dropped from a heartbeat, and the rest counts', async () => {
+  test('the address is dropped from a heartbeat, and the rest of the heartbeat is stored', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))
     w.clock.ms += 1000
@@ -46,7 +46,7 @@ describe.each(BAD)('%s', bad => {
     expect(everything()).not.toContain(bad)
   })
 
-  test('is sent to no cluster, even if an earlier version has stored it', async () => {
+  test('the address is sent to no cluster, even if an earlier version has stored the address', async () => {
     await follower(w, 'west').activate(await w.token('west'))
     const place = key('member', 'somebody')
     const stored = putItem(place, { statements: [], addresses: [bad, 'https://old.example'] })

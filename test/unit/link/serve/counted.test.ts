@@ -46,7 +46,7 @@ async function claim() {
   await w.serve('Fence', signLinkCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
 }
 
-test('the first guess is logged at once, and those of the next ten seconds in one entry, fences included', async () => {
+test('the first guess of an activation token is logged at once, and guesses of the next ten seconds in one entry', async () => {
   await guess()
   expect(told()).toEqual([{ reason, counts: { 'Activate unauthenticated': 1 } }])
   for (let n = 0; n < 30; n++) await guess()
@@ -59,7 +59,7 @@ test('the first guess is logged at once, and those of the next ten seconds in on
   ])
 })
 
-test('pending counts are logged by the next call of any method', async () => {
+test('the next call of any method logs the pending counts of refusals', async () => {
   const one = follower(w, 'north')
   await one.activate(await w.token('north'))
   for (let n = 0; n < 3; n++) await claim()
@@ -71,7 +71,7 @@ test('pending counts are logged by the next call of any method', async () => {
   ])
 })
 
-test('a token that admits causes no refusal entry', async () => {
+test('an accepted activation token causes no refusal entry', async () => {
   const one = follower(w, 'west')
   await one.activate(await w.token('west'))
   w.clock.ms += 60_000
@@ -79,7 +79,7 @@ test('a token that admits causes no refusal entry', async () => {
   expect(told()).toEqual([])
 })
 
-test('a guess whose audit entry cannot be written gets an internal error', async () => {
+test('a guess of an activation token gets an internal error if its audit entry cannot be written', async () => {
   w.ports.audit.write = async () => {
     throw new Error('the log is full')
   }

@@ -76,7 +76,7 @@ const isUntouched = async () => {
 }
 
 describe('a fence by a member', () => {
-  test('ends the epoch, makes the primary a secondary, and is acknowledged with a voucher', async () => {
+  test('the fence ends the epoch, makes the primary a secondary, and is acknowledged with a voucher', async () => {
     const one = await claimant('west', 7)
     const got = await one.acknowledged()
     expect(got).toMatchObject({ epoch: w.epoch, seq: 0, cluster: w.record.id, chain: [] })
@@ -88,7 +88,7 @@ describe('a fence by a member', () => {
     expect(w.audited.at(-1)).toMatchObject({ event: 'primary-closed', reason: 'fence', below: one.epoch })
   })
 
-  test('that is repeated gets the same voucher, and each answer is signed for its call', async () => {
+  test('a repeated fence gets the same voucher, and each answer is signed for its call', async () => {
     const one = await claimant()
     const first = await one.acknowledged()
     const writes = w.commits.length
@@ -97,19 +97,19 @@ describe('a fence by a member', () => {
     expect(w.commits.length, 'and nothing is written again').toBe(writes)
   })
 
-  test('may be repeated while the first call is still running', async () => {
+  test('a fence may be repeated while the first call is still running', async () => {
     const one = await claimant()
     const [first, ...others] = await Promise.all([one.acknowledged(), one.acknowledged(), one.acknowledged()])
     for (const other of others) expect(other).toEqual(first)
   })
 
-  test.each([-1, 1])('counts although the clocks are ten minutes apart (%i)', async side => {
+  test.each([-1, 1])('a fence is accepted although the clocks are ten minutes apart (%i)', async side => {
     const one = await claimant()
     expect(await one.acknowledged({ time: w.clock.ms + side * 600_000 })).toMatchObject({ epoch: w.epoch })
     expect(await mode()).toBe('secondary')
   })
 
-  test('is refused when repeated after its claimant was revoked', async () => {
+  test('a fence is refused when repeated after its claimant was revoked', async () => {
     const one = await claimant()
     await one.acknowledged()
     const revoked = { at: 1, epoch: w.epoch }
@@ -117,7 +117,7 @@ describe('a fence by a member', () => {
     expect(await one.fence()).toMatchObject({ refusal: { code: 'permission_denied' } })
   })
 
-  test('of an earlier epoch of the same claimant, replayed, changes nothing', async () => {
+  test('a replayed fence of an earlier epoch of the same claimant changes nothing', async () => {
     const one = await claimant('west', 9)
     await one.acknowledged()
     const [before] = await w.store.read([key('member', one.cluster)])
@@ -128,7 +128,7 @@ describe('a fence by a member', () => {
     expect(w.memory.head()).toMatchObject({ maxEpoch: 9, successor: one.cluster })
   })
 
-  test('raises maxEpoch, also of a journal that is closed already', async () => {
+  test('a fence raises maxEpoch, also of a journal that is closed already', async () => {
     const [one, other] = [await claimant('west', 2), await claimant('north', 9)]
     await one.acknowledged()
     expect(w.memory.head().maxEpoch).toBe(2)
@@ -141,7 +141,7 @@ describe('a fence by a member', () => {
     })
   })
 
-  test('stores the claimant’s key and address', async () => {
+  test('a fence stores the claimant’s key and address', async () => {
     const one = await claimant()
     await one.acknowledged()
     const [member] = await w.store.read([key('member', one.cluster)])
@@ -152,7 +152,7 @@ describe('a fence by a member', () => {
     })
   })
 
-  test('stores batch-token signers, which a later call of the same epoch may add', async () => {
+  test('a fence stores batch-token signers, and a later call of the same epoch may add signers', async () => {
     const one = await claimant()
     const signersOf = async () => (await w.store.read([key('member', one.cluster)]))[0]?.data.signers
     await one.acknowledged()
@@ -162,7 +162,7 @@ describe('a fence by a member', () => {
     expect(await signersOf()).toEqual(signers)
   })
 
-  test('is refused if another primary of the set has revoked the claimant, in any epoch', async () => {
+  test('a fence is refused if another primary of the set has revoked the claimant, in any epoch', async () => {
     const one = await claimant('west', 7)
     const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
     await w.store.commit([putItem(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
@@ -172,7 +172,7 @@ describe('a fence by a member', () => {
     await isUntouched()
   })
 
-  test('counts for clusters admitted in an earlier epoch, although they may not call', async () => {
+  test('a fence by a cluster admitted in an earlier epoch is accepted, although that cluster may not make other calls', async () => {
     const one = await claimant('west', 9)
     const again = formatEpoch(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
@@ -184,7 +184,7 @@ describe('a fence by a member', () => {
     expect(await one.acknowledged()).toMatchObject({ epoch: again })
   })
 
-  test('counts also after the claimant’s name was given to another cluster', async () => {
+  test('a fence is accepted also after the claimant’s name was given to another cluster', async () => {
     const one = await claimant('west', 9)
     const again = formatEpoch(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
@@ -194,8 +194,8 @@ describe('a fence by a member', () => {
   })
 })
 
-describe('a fence changes nothing', () => {
-  test('by a revoked cluster, by one with a token of an earlier epoch, or by an unknown one', async () => {
+describe('fences that change nothing', () => {
+  test('a fence by a revoked cluster, by a cluster with an old token, or by an unknown cluster changes nothing', async () => {
     const one = await claimant()
     await w.revoke('west')
     expect(await one.fence()).toMatchObject({
@@ -214,7 +214,7 @@ describe('a fence changes nothing', () => {
     expect((await w.store.read([key('member', other.cluster)]))[0]?.data).not.toHaveProperty('signers')
   })
 
-  test('by a cluster admitted here, after this cluster was admitted by another one', async () => {
+  test('a fence by a cluster admitted here changes nothing after another cluster admitted this one', async () => {
     const one = await claimant('west', 9)
     const issuer = { id: randomUUID(), key: 'k', epoch: formatEpoch(4, randomUUID()) }
     await w.write(key('member', w.record.id), { statements: [], addresses: [], issuer })
@@ -231,13 +231,13 @@ describe('a fence changes nothing', () => {
     ['no key', { key: 'AAAA' }, 'invalid_argument'],
     ['an epoch of another cluster', { epoch: STRANGE, lineage: [[STRANGE, 1]] }, 'invalid_argument'],
     ['a lineage without its epoch', { lineage: [] }, 'invalid_argument'],
-  ])('by a call of %s', async (_, change, code) => {
+  ])('a fence called by %s changes nothing', async (_, change, code) => {
     const one = await claimant()
     expect(await one.fence(change)).toMatchObject({ refusal: { code } })
     await isUntouched()
   })
 
-  test('by a replayed call of a claim that was given up by following this cluster', async () => {
+  test('a replayed claim changes nothing if the claimant gave up the claim by following this cluster', async () => {
     const one = await claimant('west', 4)
     await one.heartbeat(0, 4)
     expect(await one.fence()).toMatchObject({
@@ -251,7 +251,7 @@ describe('a fence changes nothing', () => {
     })
   })
 
-  test('by an epoch that is not later', async () => {
+  test('a claim of an epoch that is not later changes nothing', async () => {
     const one = await claimant('west', 2)
     const own = formatEpoch(2, `${w.record.id.slice(0, -12)}ffffffffffff`)
     w.memory.set({ epoch: own, ownEpoch: own, lineage: [[own, 1]] })
@@ -261,7 +261,7 @@ describe('a fence changes nothing', () => {
     expect(w.memory.head().mode).toBe('writing')
   })
 
-  test('on a cluster that follows another one', async () => {
+  test('a fence changes nothing on a cluster that follows another cluster', async () => {
     const one = await claimant()
     w.memory.set({ mode: 'applying', ownEpoch: '' })
     expect(await one.fence()).toMatchObject({ refusal: { code: 'failed_precondition' } })

@@ -22,7 +22,7 @@ const bodies = fc.oneof(
     .map(parts => Uint8Array.from(parts.flatMap(([tag, bytes]) => [tag, bytes.length, ...bytes]))),
 )
 
-describe.each(linkMethodNames)('%s', method => {
+describe.each(linkMethodNames)('the link method %s', method => {
   test('random bodies signed by a member are answered or refused, and never cause an internal error', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))

@@ -28,7 +28,7 @@ const record = async () => (await w.store.read([key('cluster')]))[0]?.data
 const demote = () => stepDownAsPrimary(w.ports, { reason: 'demote', epoch: w.epoch }, 'a request')
 
 describe('a handover', () => {
-  test('ends the epoch exactly for the calling secondary, and makes the primary a secondary', async () => {
+  test('the handover ends the epoch exactly for the calling secondary, and makes the primary a secondary', async () => {
     const one = await admitted()
     const got = await one.handover()
     const addresses = [ADDRESS, 'https://west.example']
@@ -55,7 +55,7 @@ describe('a handover', () => {
     })
   })
 
-  test('may be repeated by the successor with the same result, and the successor gets the rest of the journal', async () => {
+  test('the successor may repeat the handover with the same result, and gets the rest of the journal', async () => {
     const one = await admitted()
     const end = await one.handover()
     // the keyring is sealed again each time
@@ -67,7 +67,7 @@ describe('a handover', () => {
     expect(await one.heartbeat(3)).toMatchObject({ seq: 3, frontier: 3 })
   })
 
-  test('that is replayed is refused', async () => {
+  test('a replayed handover is refused', async () => {
     const one = await admitted()
     await one.handover()
     const again = follower(w, 'west', { ahead: -1 })
@@ -77,7 +77,7 @@ describe('a handover', () => {
     await expect(again.source.handover({ epoch: w.epoch })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('names one successor, and refuses a second one with that name', async () => {
+  test('the handover names one successor, and refuses a second successor of the same name', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('a handover', () => {
     expect(w.memory.head().successor).toBe(one.cluster)
   })
 
-  test('of a demoted cluster goes to the first cluster that asks', async () => {
+  test('a demoted cluster hands over to the first cluster that requests the handover', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
     expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: '' })
@@ -97,13 +97,13 @@ describe('a handover', () => {
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })
   })
 
-  test('requested by two clusters at once goes to one of them', async () => {
+  test('of two clusters that request the handover at once, one gets it', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     const results = await Promise.allSettled([one.handover(), other.handover()])
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('is granted only to registered clusters that are not revoked', async () => {
+  test('the handover is granted only to registered clusters that are not revoked', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await w.revoke('west')
     await expect(one.handover()).rejects.toMatchObject({ code: 'permission_denied' })
@@ -114,14 +114,14 @@ describe('a handover', () => {
     expect(await other.handover()).toMatchObject({ seq: 3 })
   })
 
-  test('of another epoch than the primary’s is refused, and changes nothing', async () => {
+  test('a handover of another epoch than the primary’s is refused, and changes nothing', async () => {
     const one = await admitted()
     await expect(one.handover('000007.aaaaaaaaaaaa')).rejects.toMatchObject({ code: 'failed_precondition' })
     expect(w.memory.head().mode).toBe('writing')
     expect((await record())?.mode).toBe('primary')
   })
 
-  test('is refused by a cluster that follows another one', async () => {
+  test('a cluster that follows another cluster refuses the handover', async () => {
     const one = await admitted()
     await demote()
     w.memory.set({ mode: 'applying', ownEpoch: '' })

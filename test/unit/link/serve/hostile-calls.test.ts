@@ -109,7 +109,7 @@ function expectDeclared({ status, text, grpc }: Awaited<ReturnType<typeof sent>>
   if (code !== undefined) expect(DECLARED, text).toContain(code)
 }
 
-describe.each(linkMethodNames)('%s', method => {
+describe.each(linkMethodNames)('the link method %s', method => {
   test('a call with changed bytes is refused with a declared code, or answered', {
     timeout: 600_000,
   }, async () => {
@@ -157,7 +157,7 @@ describe.each(linkMethodNames)('%s', method => {
   })
 })
 
-test.each([1, 2, 0x80, 0xff])('a frame of gRPC-Web with the flags %d is refused in words', async flags => {
+test.each([1, 2, 0x80, 0xff])('a gRPC-Web frame with the flags %d is refused with a text', async flags => {
   const body = framed('application/grpc-web', callBytes('Heartbeat'))
   body.writeUInt8(flags, 0)
   const { status, grpc } = await sent(

@@ -130,14 +130,14 @@ async function judge(
   return 'as before'
 }
 
-describe.each(linkMethodNames)('%s', method => {
-  test('the unchanged question is answered, except a notice, whose caller is not a primary', async () => {
+describe.each(linkMethodNames)('the link method %s', method => {
+  test('an unchanged request is answered, except a notice, whose caller is not a primary', async () => {
     const of = await scene()
     const { status, said } = await asked(of, method, questions[method](of))
     expect(status, said).toBe(method === 'Notify' ? 400 : 200)
   })
 
-  test('with changed bytes it is answered or refused without an internal error, and a refusal changes nothing', {
+  test('a request with changed bytes is answered or refused without an internal error, and a refusal changes nothing', {
     timeout: 60_000,
   }, async () => {
     let of = await scene()
@@ -150,7 +150,7 @@ describe.each(linkMethodNames)('%s', method => {
     )
   })
 
-  test('with 300 kB in any of its texts it is refused', async () => {
+  test('a request with 300 kB in any text field is refused', async () => {
     const of = await scene()
     const schema = file_link.messages.find(({ name }) => name === `${method}Request`)
     if (!schema) throw new Error(`${method} asks nothing`)
@@ -166,12 +166,15 @@ describe.each(linkMethodNames)('%s', method => {
     }
   })
 
-  test.each([2, 101, 5000, 200_000])('repeated %d times it is answered or refused', async times => {
-    const of = await scene()
-    const bytes = Buffer.from(questions[method](of))
-    const most = Math.min(times, Math.floor(LONGEST / Math.max(1, bytes.length)))
-    await judge(of, method, Buffer.concat(Array.from({ length: most }, () => bytes)))
-  })
+  test.each([2, 101, 5000, 200_000])(
+    'a request with %d repeated elements is answered or refused',
+    async times => {
+      const of = await scene()
+      const bytes = Buffer.from(questions[method](of))
+      const most = Math.min(times, Math.floor(LONGEST / Math.max(1, bytes.length)))
+      await judge(of, method, Buffer.concat(Array.from({ length: most }, () => bytes)))
+    },
+  )
 })
 
 test('an activation whose sealed part has changed bytes is refused or admits, and a refusal changes nothing', async () => {

@@ -42,14 +42,14 @@ describe('serveJournalEntries stores the frontier before it returns entries', ()
     to: { applied: to },
   })
 
-  test('of a writing journal, once for each new position', async () => {
+  test('the frontier of a writing journal is stored once for each new position', async () => {
     await serveJournalEntries(journalOf(head, head), asked)
     expect(moved).toEqual([note(0)])
     await serveJournalEntries(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
     expect(moved).toHaveLength(1)
   })
 
-  test('again after a conflict, until it is stored or known', async () => {
+  test('after a conflict the frontier is stored again, until it is stored or known', async () => {
     refusals = 1
     await serveJournalEntries(journalOf(head, head, { ...head, applied: 1 }), asked)
     expect(moved).toEqual([note(0), note(1)])
@@ -58,7 +58,7 @@ describe('serveJournalEntries stores the frontier before it returns entries', ()
     expect(moved).toEqual([note(0), note(1), note(0)])
   })
 
-  test('not of a closed journal, and not beyond a known gap', async () => {
+  test('the frontier is not stored for a closed journal, and never beyond a known gap', async () => {
     const closed: JournalHead = { ...head, mode: 'closed' }
     await serveJournalEntries(journalOf(closed, closed), asked)
     await serveJournalEntries(journalOf(head, head), { ...asked, after: 1 })
@@ -67,12 +67,12 @@ describe('serveJournalEntries stores the frontier before it returns entries', ()
 })
 
 describe('serveJournalEntries returns entries', () => {
-  test('of a journal that does not change', async () => {
+  test('entries of a journal that does not change are returned', async () => {
     const answer = await serveJournalEntries(journalOf(head, head), asked)
     expect(answer).toMatchObject({ frontier: 3, lineage })
   })
 
-  test('not if the lineage changes while they are read', async () => {
+  test('no entries are returned if the lineage changes while entries are read', async () => {
     const later: JournalHead = {
       ...head,
       lineage: [
@@ -85,7 +85,7 @@ describe('serveJournalEntries returns entries', () => {
     })
   })
 
-  test('not of a cluster that follows another one before or after they are read', async () => {
+  test('no entries are returned by a cluster that follows another cluster before or after the read', async () => {
     const copy: JournalHead = { ...head, ownEpoch: '' }
     await expect(serveJournalEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
       code: 'failed_precondition',

@@ -30,8 +30,8 @@ const noops = (count: number, at = START) => {
   w.memory.set({ last: count })
 }
 
-describe('an activation', () => {
-  test('returns set, lineage, keyring, shares, addresses and a statement, and stores the secondary', async () => {
+describe('activating a secondary', () => {
+  test('an activation returns set, lineage, keyring, shares, addresses and a statement, and stores the secondary', async () => {
     const one = follower(w, 'west')
     const got = await one.activate(await w.token('west'))
     expect(got).toMatchObject({
@@ -61,7 +61,7 @@ describe('an activation', () => {
     })
   })
 
-  test('is logged in the audit log with cluster and token name, without secrets', async () => {
+  test('an activation is written to the audit log with cluster and token name, without secrets', async () => {
     const one = follower(w, 'west')
     const token = await w.token('west')
     await expect(follower(w, 'west').activate(guessed(token))).rejects.toThrow()
@@ -84,13 +84,13 @@ describe('an activation', () => {
       expect(JSON.stringify([w.audited, w.log])).not.toContain(secret)
   })
 
-  test('returns the addresses of other known clusters', async () => {
+  test('an activation returns the addresses of other known clusters', async () => {
     await admitted('west')
     const got = await follower(w, 'north').activate(await w.token('north'))
     expect(got.memberAddresses).toEqual(['https://west.example'])
   })
 
-  test('is refused until the tree is built', async () => {
+  test('an activation is refused until the tree is built', async () => {
     const token = await w.token('west')
     await w.write(key('cluster'), { ...w.record, treeComplete: false })
     const building = (done: number) =>
@@ -110,7 +110,7 @@ describe('an activation', () => {
     expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
   })
 
-  test('may be repeated by the same cluster until its first heartbeat, because the answer may be lost', async () => {
+  test('the same cluster may repeat its activation until its first heartbeat, because the answer may be lost', async () => {
     const one = follower(w, 'west')
     const token = await w.token('west')
     await one.activate(token)
@@ -120,7 +120,7 @@ describe('an activation', () => {
     await expect(one.activate(token)).rejects.toThrow('the token has been used')
   })
 
-  test('of a cluster by itself is refused', async () => {
+  test('a cluster that activates itself is refused', async () => {
     const { source, request } = follower(w, 'west')
     const token = await w.token('west')
     await expect(source.activate({ ...request, cluster: w.record.id, token })).rejects.toThrow(
@@ -128,7 +128,7 @@ describe('an activation', () => {
     )
   })
 
-  test('with one token, sent twice at once, admits once', async () => {
+  test('an activation with one token, sent twice at once, admits once', async () => {
     const token = await w.token('west')
     const results = await Promise.allSettled([
       follower(w, 'west').activate(token),
@@ -138,8 +138,8 @@ describe('an activation', () => {
   })
 })
 
-describe('a heartbeat', () => {
-  test('is stored for status, and returns the primary’s position', async () => {
+describe('a heartbeat of a secondary', () => {
+  test('a heartbeat is stored for status, and returns the primary’s position', async () => {
     noops(7)
     w.memory.entries.delete(6)
     const one = await admitted()
@@ -165,7 +165,7 @@ describe('a heartbeat', () => {
     })
   })
 
-  test('stores the age of the newest entry that the secondary has', async () => {
+  test('a heartbeat stores the age of the newest entry that the secondary has', async () => {
     const one = await admitted()
     const canaryAt = async (seq: number) => {
       await one.heartbeat(seq)
@@ -179,7 +179,7 @@ describe('a heartbeat', () => {
     expect(await canaryAt(9)).toBe(w.clock.ms + 200)
   })
 
-  test('writes an empty entry with the time to a quiet journal', async () => {
+  test('a heartbeat to a quiet journal writes an empty entry with the time', async () => {
     noops(1)
     const one = await admitted()
     await one.heartbeat(1)
@@ -192,7 +192,7 @@ describe('a heartbeat', () => {
     expect(w.memory.head().last).toBe(2)
   })
 
-  test('with a clock more than five minutes off is refused with the difference, and changes nothing', async () => {
+  test('a heartbeat with a clock more than five minutes off is refused with the difference, and changes nothing', async () => {
     const one = follower(w, 'west', { ahead: 301_000 })
     const token = await w.token('west')
     await expect(one.activate(token)).rejects.toThrow("the caller's clock is 301 s ahead of this cluster's")
@@ -203,10 +203,10 @@ describe('a heartbeat', () => {
   })
 })
 
-describe('a caller that is not admitted', () => {
+describe('callers of the link that are not admitted', () => {
   const refusal = (code: string, text: string) => ({ code, message: expect.stringContaining(text) })
 
-  test('is refused with the same text under a known name, an unknown one, and one with an unused token', async () => {
+  test('the refusal is the same under a known name, an unknown name, and a name with an unused token', async () => {
     await admitted()
     await w.token('unused')
     for (const name of ['west', 'nobody', 'unused'])
@@ -223,7 +223,7 @@ describe('a caller that is not admitted', () => {
     )
   })
 
-  test('a revoked secondary is refused at once as revoked, and others are served', async () => {
+  test('a revoked secondary is refused at once as revoked, and other secondaries are served', async () => {
     const [one, other] = [await admitted('west'), await admitted('north')]
     await w.revoke('west')
     for (const call of [() => one.heartbeat(), () => one.source.keyring({ term: 1 })])
@@ -248,7 +248,7 @@ describe('a caller that is not admitted', () => {
     )
   })
 
-  test('a new token for the same name admits again, and the old keys stay refused', async () => {
+  test('a new token for the same name admits the cluster again, and the old keys stay refused', async () => {
     const one = await admitted()
     await w.revoke('west')
     w.clock.ms += 1000
@@ -261,12 +261,12 @@ describe('a caller that is not admitted', () => {
     await expect(one.heartbeat()).rejects.toThrow(LinkRefused)
   })
 
-  test('every refusal contains this cluster’s address', async () => {
+  test('every refusal contains the refusing cluster’s address', async () => {
     await expect(follower(w, 'nobody').heartbeat()).rejects.toMatchObject({ addresses: [ADDRESS] })
   })
 })
 
-describe('the answer depends on the cluster’s role', () => {
+describe('answers of the link by the cluster’s role', () => {
   test('a cluster that does not write refuses because it is not a primary', async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
@@ -281,7 +281,7 @@ describe('the answer depends on the cluster’s role', () => {
     })
   })
 
-  test('a closed cluster serves its journal and admits nobody', async () => {
+  test('a closed cluster serves its journal and admits no cluster', async () => {
     const one = await admitted()
     const token = await w.token('north')
     noops(3)
@@ -310,7 +310,7 @@ describe('the answer depends on the cluster’s role', () => {
     })
   })
 
-  test('a cluster in no set, or not initialised, refuses everything unsigned', async () => {
+  test('a cluster that is in no set or not initialised refuses every call without a signature', async () => {
     const one = await admitted()
     const { set: _, link: __, ...alone } = w.record
     await w.write(key('cluster'), { ...alone, mode: 'disabled' })
@@ -341,7 +341,7 @@ describe('the answer depends on the cluster’s role', () => {
   })
 })
 
-describe('a secondary reads', () => {
+describe('reads of a secondary from its primary', () => {
   const body = (text: string): JournalEntry['body'] => [
     {
       kind: 'policy',
@@ -354,7 +354,7 @@ describe('a secondary reads', () => {
     } as JournalEntry['body'][number],
   ]
 
-  test('journal entries after its position, in order, up to the first missing one', async () => {
+  test('the secondary gets journal entries after its position, in order, up to the first missing entry', async () => {
     noops(250)
     w.memory.entries.delete(240)
     const one = await admitted()
@@ -364,7 +364,7 @@ describe('a secondary reads', () => {
     expect(got).toMatchObject({ frontier: 239, lineage: [[w.epoch, 1]] })
   })
 
-  test('journal entries up to a number of bytes, but at least one', async () => {
+  test('the secondary gets journal entries up to a number of bytes, but at least one entry', async () => {
     noops(5)
     for (let seq = 1; seq <= 5; seq++)
       w.memory.entries.set(seq, {
@@ -383,7 +383,7 @@ describe('a secondary reads', () => {
     expect(await ask(600)).toBeLessThan(5)
   })
 
-  test('the fork point if its own journal has diverged', async () => {
+  test('a secondary whose journal has diverged gets the fork point', async () => {
     noops(9)
     const other = formatEpoch(2, 'f'.repeat(12))
     const one = await admitted()
@@ -402,7 +402,7 @@ describe('a secondary reads', () => {
     expect(await ask([[other, 1]], 3)).toEqual({ kind: 'diverged', forkPoint: -1 })
   })
 
-  test('the first retained position if its own is trimmed', async () => {
+  test('a secondary gets the first retained position if the next entries are trimmed', async () => {
     noops(9)
     w.memory.set({ retainedFrom: 4 })
     const one = await admitted()
@@ -415,7 +415,7 @@ describe('a secondary reads', () => {
     })
   })
 
-  test('items by key, and pages of segments', async () => {
+  test('the secondary reads items by key, and pages of segments', async () => {
     const one = await admitted()
     const { items, epoch } = await one.source.items({ keys: [key('policy', 'a'), key('role', 'm', 'b')] })
     expect(items.map(item => item?.data)).toEqual([{ of: 'a' }, { of: 'b' }])
@@ -425,13 +425,13 @@ describe('a secondary reads', () => {
     expect((await one.source.scan({ segment: 2, segments: 16, cursor: first.next })).next).toBeUndefined()
   })
 
-  test('no items of the cluster’s own table', async () => {
+  test('the secondary gets no items of the primary’s cluster table', async () => {
     const one = await admitted()
     for (const own of [key('cluster'), key('keyring'), key('token-key'), key('ceremony')])
       await expect(one.source.items({ keys: [own] })).rejects.toMatchObject({ code: 'invalid_argument' })
   })
 
-  test('no pages after the lineage has changed', async () => {
+  test('the secondary gets no pages after the lineage has changed', async () => {
     const one = await admitted()
     w.memory.set({
       lineage: [
@@ -451,7 +451,7 @@ describe('a secondary reads', () => {
     expect((await one.source.scan({ segment: 0, segments: 1 })).items).toHaveLength(1)
   })
 
-  test('hashes of pages and sums of buckets', async () => {
+  test('the secondary reads hashes of pages and sums of buckets', async () => {
     const one = await admitted()
     const root = await one.source.tree({ level: 'root' })
     expect(root.hashes).toHaveLength(512)
@@ -468,7 +468,7 @@ describe('a secondary reads', () => {
     })
   })
 
-  test('the keyring, once it has the requested term', async () => {
+  test('the secondary gets the keyring once the keyring has the requested term', async () => {
     const one = await admitted()
     const { keyring, term } = await one.source.keyring({ term: 1 })
     expect([one.opened(keyring), term]).toEqual(['the keys', 1])
@@ -476,7 +476,7 @@ describe('a secondary reads', () => {
   })
 })
 
-describe('a notice', () => {
+describe('a notice over the link', () => {
   const notice = (signing = w.pair.signing, time = w.clock.ms) =>
     signLinkCall(
       'Notify',
@@ -493,7 +493,7 @@ describe('a notice', () => {
 
   const noticed = async () => (await w.store.read([key('notice')]))[0]?.data
 
-  test('by the primary wakes the secondary; by or to any other cluster it has no effect', async () => {
+  test('a notice by the primary wakes the secondary, and a notice by or to any other cluster has no effect', async () => {
     expect(readUnverifiedLinkOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
       refusal: { text: /follows no primary/ },
     })
@@ -512,7 +512,7 @@ describe('a notice', () => {
     expect(w.woken).toEqual(['woken'])
   })
 
-  test('is stored for a resting run, and starts no other run meanwhile', async () => {
+  test('a notice is stored for a resting run, and starts no second run meanwhile', async () => {
     await following()
     const lease = { runId: 'a run', state: 'stream-wals' as const }
     await w.write(key('puller'), { ...lease, until: w.clock.ms + 1 })

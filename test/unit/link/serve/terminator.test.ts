@@ -42,15 +42,15 @@ const readsIn = (body: Uint8Array): string => {
   return text + Buffer.from(text, 'base64').toString('latin1')
 }
 
-describe('a terminator that intercepts an Activate call', () => {
-  test('can read neither the token nor its one-use part', async () => {
+describe('a TLS terminator that intercepts an Activate call', () => {
+  test('the terminator can read neither the activation token nor its one-use part', async () => {
     const { token, call } = await keptBack()
     expect(readsIn(call.body)).not.toContain(token)
     expect(readsIn(call.body)).not.toContain(readActivationClaims(token)?.jti)
     expect(linkMethods.Activate.forms.question.read(call.body)).toMatchObject({ token: '', cluster: '' })
   })
 
-  test('is refused when it signs the call with its own keys, and no cluster is admitted', async () => {
+  test('the terminator is refused when it signs the call with its own keys, and no cluster is admitted', async () => {
     const { call } = await keptBack()
     const thief = pair()
     const caller = { set: w.set, from: 'west', lineage: [] }
@@ -61,7 +61,7 @@ describe('a terminator that intercepts an Activate call', () => {
     expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
   })
 
-  test('is refused when it sends the sealed request to another primary of the set', async () => {
+  test('the terminator is refused when it sends the sealed request to another primary of the set', async () => {
     const { call } = await keptBack()
     const other = await primaryWorld({ set: w.set })
     const { outcome } = await other.serve('Activate', call, '')
@@ -70,7 +70,7 @@ describe('a terminator that intercepts an Activate call', () => {
     })
   })
 
-  test('cannot replay the call after it has passed it on, and only the honest cluster is admitted', async () => {
+  test('the terminator cannot replay the call after passing it on, and only the honest cluster is admitted', async () => {
     const { honest, call } = await keptBack()
     expect(await refusalOf(call)).toBe('body')
     expect((await w.secondary('west'))?.cluster).toBe(honest.cluster)
@@ -78,7 +78,7 @@ describe('a terminator that intercepts an Activate call', () => {
   })
 })
 
-describe('a second token, used with the id of an admitted cluster', () => {
+describe('an activation with a second token and the id of an admitted cluster', () => {
   /** Uses a token for another name under the id of the first cluster. */
   const under = async (name: string, cluster: string, more: object = {}) => {
     const one = follower(w, name)
@@ -86,7 +86,7 @@ describe('a second token, used with the id of an admitted cluster', () => {
     return { one, activated: one.source.activate({ ...one.request, cluster, token, ...more }) }
   }
 
-  test('with other keys is refused, and the honest cluster stays admitted', async () => {
+  test('the activation with new keys is refused, and the honest cluster stays admitted', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     w.clock.ms += 1000
@@ -97,21 +97,21 @@ describe('a second token, used with the id of an admitted cluster', () => {
     expect((await honest.heartbeat()).epoch).toBe(w.epoch)
   })
 
-  test('with a proof by an unknown key is refused', async () => {
+  test('the activation with a proof by an unknown key is refused', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     const { activated } = await under('thief', honest.cluster, { earlier: pair().signing })
     await expect(activated).rejects.toThrow(LinkRefused)
   })
 
-  test('with a proof by the known key is accepted', async () => {
+  test('the activation with a proof by the known key is accepted', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     const { activated } = await under('west-2', honest.cluster, { earlier: honest.pair.signing })
     expect((await activated).set).toBe(w.set)
   })
 
-  test('is accepted after the earlier admission was revoked', async () => {
+  test('the activation is accepted after the earlier admission was revoked', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     w.clock.ms += 1000

@@ -46,7 +46,7 @@ async function refused(attempt: () => Promise<unknown>, words: string) {
 }
 
 describe.each(forms)('an activation token in the %s form', form => {
-  test('admits its secondary', async () => {
+  test('the token admits its secondary', async () => {
     const { one, token } = await given(form)
     const got = await one.activateBy(token)
     expect([got.set, one.opened(got.keyring)]).toEqual([w.set, 'the keys'])
@@ -54,7 +54,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     expect((await one.heartbeat()).epoch).toBe(w.epoch)
   })
 
-  test('is refused after its first use, for every cluster', async () => {
+  test('the token is refused after its first use, for every cluster', async () => {
     const { one, token } = await given(form)
     await one.activateBy(token)
     w.clock.ms += 1000
@@ -64,19 +64,19 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => follower(w, 'west').activateBy(token), 'the token has been used')
   })
 
-  test('is refused after its expiry', async () => {
+  test('the token is refused after its expiry', async () => {
     const { one, token } = await given(form)
     w.clock.ms += 1_800_000
     await refused(() => one.activateBy(token), 'the token expired at 2027-01-15T08:30:00Z')
   })
 
-  test('admits until its expiry', async () => {
+  test("the token admits a cluster until the token's expiry", async () => {
     const { one, token } = await given(form)
     w.clock.ms += 1_799_999
     expect((await one.activateBy(token)).set).toBe(w.set)
   })
 
-  test('is refused after its revocation, also if another token was made for the name', async () => {
+  test('the token is refused after its revocation, also if another token was made for the name', async () => {
     const { one, token } = await given(form)
     await w.revoke('west')
     await refused(() => one.activateBy(token), 'the token was revoked')
@@ -85,7 +85,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(token), 'the token was revoked')
   })
 
-  test('is refused for a cluster that was revoked after the token was made', async () => {
+  test('the token is refused for a cluster that was revoked after the token was made', async () => {
     const { one, token } = await given(form)
     const { token: other } = await given('wrapped', 'first')
     await one.source.activate({ ...one.request, token: other })
@@ -95,7 +95,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(token), 'before this cluster was revoked')
   })
 
-  test('admits a cluster that an earlier primary revoked, even if that primary’s clock was ahead', async () => {
+  test('the token admits a cluster that an earlier primary revoked, even if that primary’s clock was ahead', async () => {
     const { one, token } = await given(form)
     const revoked = { at: w.clock.ms + 200_000, epoch: '000000.aaaaaaaaaaaa' }
     await w.store.commit([putItem(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
@@ -104,7 +104,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     expect(holder?.data).toEqual({ name: 'west', at: w.clock.ms })
   })
 
-  test('is refused with a changed signature or content', async () => {
+  test('a token with a changed signature or content is refused', async () => {
     const { one, token } = await given(form)
     const [header = '', claims = '', signature = ''] = token.split('.')
     const some = withOneBitChanged(Buffer.from(signature, 'base64url')).filter((_, index) => index % 10 === 0)
@@ -117,7 +117,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(changed), 'the token was not made by this cluster')
   })
 
-  test('with the right content is refused if another key has signed it', async () => {
+  test('a token with the right content is refused if another key has signed the token', async () => {
     const { one, token } = await given(form)
     const claims = readActivationClaims(token)
     if (!claims) throw new Error('no token')
@@ -125,7 +125,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(forged), 'the token was not made by this cluster')
   })
 
-  test('of another set is refused by both sides', async () => {
+  test('primary and secondary refuse a token of another set', async () => {
     const { one } = await given(form)
     const other = await primaryWorld()
     const foreign = await other.token('west')
@@ -137,7 +137,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activate(foreign), 'not sealed to the key of this cluster, for this set')
   })
 
-  test('under another name changes nothing about that name', async () => {
+  test('a token sent under another name changes nothing about that name', async () => {
     const { token } = await given(form)
     await w.token('north')
     const north = follower(w, 'north')
@@ -157,6 +157,6 @@ test('a token for a public key is readable and usable only by that secondary', a
   expect((await one.activateBy(token)).addresses).toEqual([ADDRESS])
 })
 
-test.each(['', 'x', 'a.b.c'])('%j is refused as a token', async token => {
+test.each(['', 'x', 'a.b.c'])('%j is refused as an activation token', async token => {
   await refused(() => follower(w, 'west').activate(token), 'not an activation token')
 })

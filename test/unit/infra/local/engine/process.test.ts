@@ -23,8 +23,8 @@ function directoryOfTest(): string {
   return directory
 }
 
-describe('the process of an engine', () => {
-  test('is found by its database', async () => {
+describe('the process of a local DynamoDB engine', () => {
+  test("the engine's process is found by its database", async () => {
     const database = `${directoryOfTest()}/dynamodb.sqlite`
     const { pid, child } = await engineOn(database)
     expect(isEngineUsingDatabase(pid, database)).toBe(true)
@@ -35,7 +35,7 @@ describe('the process of an engine', () => {
     expect(isEngineUsingDatabase(pid, database)).toBe(false)
   })
 
-  test('is ended if a killed host left it behind; other processes in the note are not', async () => {
+  test("an engine that a killed host left running is ended, and other processes in the host's note are not", async () => {
     const directory = directoryOfTest()
     const [stale, other] = await Promise.all([engineOn(`${directory}/one`), engineOn(`${directory}/other`)])
     const ended = once(stale.child, 'exit')

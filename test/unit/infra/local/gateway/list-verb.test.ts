@@ -64,7 +64,7 @@ describe('the verb LIST on the embedded host', () => {
       'a chunk’s length without end',
       head('POST / HTTP/1.1', 'Transfer-Encoding: chunked') + '0'.repeat(70_000),
     ],
-  ])('%s pass unchanged', (_, sent) => expect(seen(sent)).toBe(sent))
+  ])('requests with %s pass unchanged', (_, sent) => expect(seen(sent)).toBe(sent))
 
   test.each([
     ['of known length', head('POST /v1/x HTTP/1.1', `content-length:${decoy.length}`) + decoy],
@@ -85,10 +85,10 @@ describe('the verb LIST on the embedded host', () => {
     ['another verb', 'G'],
     ['a verb that begins as LIST', 'LISTE'],
     ['empty lines, and another verb', '\r\n\r\nG'],
-  ])('%s is not held back', (_, sent) => expect(seen(sent)).toBe(sent))
+  ])('a request with %s is not held back', (_, sent) => expect(seen(sent)).toBe(sent))
 
   test.each(['L', 'LIST', 'LIST ', '\r', '\r\n', '\r\nLI', 'LIST /v1/x HTTP/1.1\r\nHost: h\r\n'])(
-    'what may become a listing is held until its head is whole: %o',
+    'a request that may become a listing is held until its head is complete: %o',
     sent => expect(seen(sent)).toBe(''),
   )
 
@@ -98,7 +98,7 @@ describe('the verb LIST on the embedded host', () => {
     expect(rewrite(Buffer.from('some of it')).join('')).toBe('some of it')
   })
 
-  test('LIST becomes GET, however the bytes of the connection are split', () => {
+  test("LIST becomes GET, whatever the split of the connection's bytes", () => {
     const requests = fc.array(
       fc.constantFrom(
         LIST,

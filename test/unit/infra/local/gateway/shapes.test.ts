@@ -62,7 +62,7 @@ async function started(front: FrontModel, answer: object | (() => never) = { sta
 }
 
 describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
-  test('has the shape that handlers expect, and the content of the request', async () => {
+  test('the event has the shape that handlers expect, and the content of the request', async () => {
     const { called, send } = await started(fronts[kind])
     await send(
       'POST /v1/role/a%2Fb?x=1+1&x=%C3%A9&y HTTP/1.1\r\nX-Two: 1\r\nX-Two: 2\r\nContent-Type: application/json',
@@ -84,7 +84,7 @@ describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
     expect(toHttpRequest(event, 7).headers).toMatchObject({ 'x-two': '1,2', host: 'a.example' })
   })
 
-  test('goes to the function of its path, else to the fallback', async () => {
+  test('the event goes to the function of its path, or else to the fallback function', async () => {
     const { called, send } = await started(fronts[kind])
     for (const path of ['/v1/role', '/v1/role/x', '/v1/role/x/y', '/v1/else'])
       await send(`GET ${path} HTTP/1.1`)
@@ -92,8 +92,8 @@ describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
   })
 })
 
-describe('a load balancer', () => {
-  test('passes LIST unchanged, also between other requests of a connection; an API gets a query flag', async () => {
+describe('the imitated load balancer', () => {
+  test('the load balancer passes LIST unchanged, and an API rewrites LIST to a query flag', async () => {
     const balanced = await started(alb)
     await balanced.send('LIST /v1/role?after=a HTTP/1.1')
     expect(toHttpRequest(balanced.called[0]?.event ?? {}, 0)).toMatchObject({
@@ -119,7 +119,7 @@ describe('a load balancer', () => {
     })
   })
 
-  test('appends the caller to X-Forwarded-For, and drops headers with invalid names', async () => {
+  test('the load balancer appends the caller to X-Forwarded-For, and drops headers with invalid names', async () => {
     const { called, send } = await started(alb)
     await send('GET /v1/role HTTP/1.1\r\nX-Forwarded-For: 10.0.0.1\r\nX_Vault_Token: t')
     const { headers, source } = toHttpRequest(called[0]?.event ?? {}, 0)
@@ -127,7 +127,7 @@ describe('a load balancer', () => {
     expect(headers).not.toHaveProperty('x_vault_token')
   })
 
-  test('sends multi-value headers to clients and no others', async () => {
+  test('the load balancer sends only multi-value headers to clients', async () => {
     const answer = { statusCode: 200, headers: { a: 'no' }, multiValueHeaders: { b: ['1', '2'] }, body: 'x' }
     const { send } = await started(alb, answer)
     const text = await send('GET /v1/role HTTP/1.1')
@@ -136,7 +136,7 @@ describe('a load balancer', () => {
     expect(text).not.toMatch(/a: no/)
   })
 
-  test('limits requests and answers to 1 MB', async () => {
+  test('the load balancer limits requests and answers to 1 MB', async () => {
     const MEGABYTE = 1024 * 1024
     const { called, send } = await started(alb, { statusCode: 200, body: 'x'.repeat(MEGABYTE) })
     expect(await send('POST /v1/role HTTP/1.1', 'y'.repeat(MEGABYTE + 1))).toMatch(/^HTTP\/1\.1 413 /)
@@ -145,7 +145,7 @@ describe('a load balancer', () => {
     expect(called).toHaveLength(1)
   })
 
-  test('accepts a larger head than an API', async () => {
+  test('the load balancer accepts a larger head than an API', async () => {
     const head = `GET /v1/role HTTP/1.1\r\nX-A: ${'a'.repeat(20_000)}`
     expect(await (await started(alb)).send(head)).toMatch(/^HTTP\/1\.1 204 /)
     await gateway?.close()
@@ -153,21 +153,21 @@ describe('a load balancer', () => {
   })
 })
 
-describe('a REST API', () => {
-  test('serves nothing outside its stage', async () => {
+describe('the imitated REST API', () => {
+  test('the REST API serves nothing outside its stage', async () => {
     const { called, send } = await started(restApi)
     for (const path of ['/', '/v2/role', '/v1x/role'])
       expect(await send(`GET ${path} HTTP/1.1`)).toMatch(/^HTTP\/1\.1 403 /)
     expect(called).toEqual([])
   })
 
-  test('ignores a trailing slash', async () => {
+  test('the REST API ignores a trailing slash', async () => {
     const { called, send } = await started(restApi)
     for (const path of ['/v1/role/', '/v1/role/x/', '/v1/', '/v1']) await send(`GET ${path} HTTP/1.1`)
     expect(called.map(one => one.name)).toEqual(['roles', 'role', 'fallback', 'fallback'])
   })
 
-  test('answers 502 if a function fails', async () => {
+  test('the REST API answers 502 if a function fails', async () => {
     const { send } = await started(restApi, () => {
       throw new Error('no')
     })

@@ -15,7 +15,7 @@ beforeEach(() => {
   take = createLogLineWriter(directory, text => printed.push(text))
 })
 
-test('lines of functions are stored and not printed', async () => {
+test('the embedded host stores log lines of functions and does not print them', async () => {
   take('one')
   take('two')
   await setImmediate()

@@ -17,7 +17,7 @@ function refusalOf(format: unknown): string {
 }
 
 test.each([undefined, 0, 2])(
-  'a host does not start on a cluster of format %s, whose keys it has',
+  'a host that has the keys of a cluster does not start on the cluster in format %s',
   async format => {
     const server = createServer((_, answer) =>
       answer.writeHead(503).end(JSON.stringify({ errors: [refusalOf(format)] })),

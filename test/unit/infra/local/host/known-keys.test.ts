@@ -44,7 +44,7 @@ const keptKeys = async () => {
   return initialiseCluster('http://127.0.0.1', directory)
 }
 
-test('new shares are published once the cluster accepts them, not while they are unverified', async () => {
+test('the host publishes new shares once the cluster accepts them, not while they are unverified', async () => {
   const { cluster, changes, keys, shares } = await started()
   await keys.readAnswer(answer(abandoned.shares))
   await keys.readAnswer(answer(second.shares))
@@ -55,7 +55,7 @@ test('new shares are published once the cluster accepts them, not while they are
   expect(changes).toEqual([{ root_token: 'root', recovery_keys: second.shares }])
 })
 
-test('invalid shares are no longer published, even if this host has not seen the new ones', async () => {
+test('the host stops publishing invalid shares, even before it has seen the new shares', async () => {
   const { cluster, keys, shares } = await started()
   await keys.readAnswer(answer(second.shares, ['ab'.repeat(20)]))
   cluster.stored = second.item
@@ -65,7 +65,7 @@ test('invalid shares are no longer published, even if this host has not seen the
   expect(shares()).toEqual(second.shares)
 })
 
-test('a secondary publishes the shares that it accepts until it has applied the rekey', async () => {
+test("a secondary's host publishes the shares that the secondary accepts until the secondary has applied the rekey", async () => {
   const { cluster, keys, shares } = await started()
   await keys.adopt({ root_token: 'root of the set', recovery_keys: second.shares })
   expect(keys.present()).toEqual({ root_token: 'root of the set', recovery_keys: first.shares })
@@ -80,7 +80,7 @@ test('a secondary publishes the shares that it accepts until it has applied the 
   expect(shares()).toEqual(first.shares)
 })
 
-test('the next start knows every set of shares that was seen or that an operator wrote down', async () => {
+test('the next start of a host knows every set of shares that was seen or that an operator wrote down', async () => {
   const { cluster, keys } = await started()
   await keys.readAnswer(answer(second.shares))
   const again = await started(await keptKeys())
@@ -98,7 +98,7 @@ test('the next start knows every set of shares that was seen or that an operator
   expect(written.shares()).toEqual(abandoned.shares)
 })
 
-test('a host keeps the eight newest sets, and the accepted one of any age', async () => {
+test('a host keeps the eight newest sets of shares, and the accepted set of any age', async () => {
   const { cluster, keys, shares } = await started()
   const sets = Array.from({ length: 9 }, made)
   for (const one of sets) await keys.readAnswer(answer(one.shares))

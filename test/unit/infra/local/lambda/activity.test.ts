@@ -26,8 +26,8 @@ async function rests(
   return () => resting
 }
 
-describe('a poller', () => {
-  test('rests after a period without work until work begins', async () => {
+describe('a poller of the embedded host', () => {
+  test('the poller rests after a period without work until work begins', async () => {
     const activity = createWorkActivity()
     const resting = await rests(activity, activity.mark())
     expect(resting()).toBe(true)
@@ -36,7 +36,7 @@ describe('a poller', () => {
     expect(resting()).toBe(false)
   })
 
-  test('does not rest if work was running, began, or began and ended since the mark', async () => {
+  test('the poller does not rest if work was running, began, or began and ended since the mark', async () => {
     const activity = createWorkActivity()
     const before = activity.mark()
     await activity.during(Promise.resolve())
@@ -48,7 +48,7 @@ describe('a poller', () => {
     expect((await rests(activity, activity.mark()))()).toBe(true)
   })
 
-  test('rests at most as long as requested, and until it is aborted', async () => {
+  test('the poller rests at most as long as requested, and stops resting when it is aborted', async () => {
     const activity = createWorkActivity()
     await activity.rest(activity.mark(), 1, never)
     const end = new AbortController()

@@ -49,7 +49,7 @@ function staged(capacity: PoolCapacity) {
 const given = (started: ReturnType<typeof staged>['started']) => started.map(one => one.given)
 
 describe('the environments of a function', () => {
-  test('a pool starts environments up to its capacity, then gives each several requests, then queues in order', async () => {
+  test('a pool starts environments up to its capacity, then gives each environment several requests, then queues requests in order', async () => {
     const { pool, started } = staged({ environments: 2, requests: 2 })
     const answers = [1, 2, 3, 4, 5, 6].map(event => pool.invoke(event))
     expect(given(started)).toEqual([
@@ -78,7 +78,7 @@ describe('the environments of a function', () => {
     expect(given(started)).toEqual([['a', 'b']])
   })
 
-  test('with a capacity of one request, each environment serves one at a time', () => {
+  test('with a capacity of one request, each environment serves one request at a time', () => {
     const { pool, started } = staged({ environments: 2, requests: 1 })
     for (const event of ['a', 'b', 'c']) void pool.invoke(event)
     expect(given(started)).toEqual([['a'], ['b']])
@@ -93,7 +93,7 @@ describe('the environments of a function', () => {
     expect(given(started)).toEqual([['a', 'b'], ['c']])
   })
 
-  test('an environment that was idle for a whole round ends; a busy one does not', async () => {
+  test('an environment that was idle for a whole round ends, and a busy environment continues', async () => {
     const { pool, started } = staged({ environments: 2, requests: 1 })
     const first = pool.invoke('a')
     void pool.invoke('b')

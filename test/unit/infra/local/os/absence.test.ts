@@ -23,7 +23,7 @@ afterEach(() => {
 /** Reports whether a request is served at once. */
 const serves = (): boolean => absence.over() === undefined
 
-test('a restarted host serves after it has contacted the others of its set', async () => {
+test('a restarted host serves after it has contacted the other hosts of its set', async () => {
   absence = startAbsence(ask, true)
   expect([asked, serves()]).toEqual([1, false])
   const held = absence.over()
@@ -32,13 +32,13 @@ test('a restarted host serves after it has contacted the others of its set', asy
   expect([asked, serves()]).toEqual([1, true])
 })
 
-test('a host without stored state serves at once, and while it is awake', async () => {
+test('a host without stored state serves at once, and keeps serving while it is awake', async () => {
   absence = startAbsence(ask, false)
   await vi.advanceTimersByTimeAsync(60_000)
   expect([asked, serves()]).toEqual([0, true])
 })
 
-test('a suspended host contacts the others before the first request, whether the request or the timer comes first', async () => {
+test('a resumed host contacts the other hosts before the first request, whether request or timer comes first', async () => {
   absence = startAbsence(ask, false)
   await vi.advanceTimersByTimeAsync(3000)
   vi.setSystemTime(Date.now() + 60_000)
@@ -52,7 +52,7 @@ test('a suspended host contacts the others before the first request, whether the
   expect([serves(), asked]).toEqual([false, 2])
 })
 
-test('a host serves although the others never answer or the contact fails', async () => {
+test('a host serves although the other hosts never answer or the contact fails', async () => {
   absence = startAbsence(() => Promise.reject(new Error('there is no such function')), true)
   await absence.over()
   expect(serves()).toBe(true)

@@ -10,7 +10,7 @@ const cluster = `told-${process.pid}`
 const fileOf = (base_url: string) => ({ base_url }) as ClusterStateFile
 const found = (folder = FOLDER): unknown => JSON.parse(readFileSync(`${folder}/cluster.json`, 'utf8'))
 
-test('the file of a cluster in memory exists while it runs; an unlisted cluster neither writes nor removes a file', () => {
+test('an in-memory cluster has a cluster.json while it runs; an unlisted cluster neither writes nor removes the file', () => {
   const one = publishClusterFile(FOLDER, fileOf('one'), true)
   const other = publishClusterFile(undefined, fileOf('other'), true)
   expect(found()).toEqual({ base_url: 'one' })
@@ -23,7 +23,7 @@ test('the file of a cluster in memory exists while it runs; an unlisted cluster 
   expect(existsSync(FOLDER)).toBe(false)
 })
 
-test('the file of a kept cluster that does not run is there again when one in memory of the same name ends, unless it was written meanwhile', () => {
+test('when an in-memory cluster ends, the cluster.json of a stored cluster with the same name is restored, unless rewritten meanwhile', () => {
   onTestFinished(() => rmSync(FOLDER, { recursive: true }))
   const kept = publishClusterFile(FOLDER, fileOf('kept'), false)
   const passing = publishClusterFile(FOLDER, fileOf('passing'), true)
@@ -41,7 +41,7 @@ test('the file of a kept cluster that does not run is there again when one in me
 describe('the folder of cluster.json', () => {
   const own = '/dev/shm/cloud-auth-own'
 
-  test('is the own folder of a cluster in memory while a stored cluster of the same name runs', async () => {
+  test('an in-memory cluster uses a folder of its own while a stored cluster of the same name runs', async () => {
     onTestFinished(() => rmSync(FOLDER, { recursive: true }))
     expect(chooseAuditFileFolder({ cluster, memory: true }, own), 'there is none').toBe(FOLDER)
     mkdirSync(FOLDER, { recursive: true })
@@ -52,7 +52,7 @@ describe('the folder of cluster.json', () => {
     expect(chooseAuditFileFolder({ cluster, memory: true }, own), 'it has ended').toBe(FOLDER)
   })
 
-  test('is undefined for an unlisted cluster', () => {
+  test('an unlisted cluster has no folder for cluster.json', () => {
     expect(chooseAuditFileFolder({ cluster, memory: true, unlisted: true }, own)).toBeUndefined()
   })
 })

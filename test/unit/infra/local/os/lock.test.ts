@@ -45,7 +45,7 @@ for (let count = 0; count < 3; count++) {
 console.log(isDirectoryLockHeld(process.argv[1], 'host'))`
 
 describe('the lock of a directory', () => {
-  test('lasts as long as the process, even without a reference to it', async () => {
+  test('the lock lasts as long as the process, even without a reference to the lock', async () => {
     const child = spawn(
       process.execPath,
       ['--expose-gc', '--input-type=module', '-e', FORGETS, '--', directoryOfTest()],
@@ -55,7 +55,7 @@ describe('the lock of a directory', () => {
     expect(String(said).trim()).toBe('true')
   })
 
-  test('is taken by one of several processes, the others get its id, and its end releases the lock', async () => {
+  test("only one of several processes gets the lock, the other processes get the holder's id, and the holder's end releases the lock", async () => {
     const directory = directoryOfTest()
     const tries = await all(directory, 3)
     const holders = tries.filter(({ said }) => said === 'has it')
@@ -74,7 +74,7 @@ describe('the lock of a directory', () => {
     ;(await take(directory)).close()
   })
 
-  test('is not attributed to a process that reuses the id of an earlier holder', async () => {
+  test('a lock is not attributed to a process that reuses the id of an earlier holder', async () => {
     const directory = directoryOfTest()
     const lock = await take(directory)
     // the parent of this process, which never held the lock, has the process ID in the holder's file

@@ -19,7 +19,7 @@ async function takenPort(): Promise<number> {
 }
 
 describe('a server on loopback', () => {
-  test('listens on the requested port, and returns its address', async () => {
+  test('the server listens on the requested port, and returns its address', async () => {
     const port = await findFreePort()
     const server = createHttpServer((_, response) => response.end('here'))
     const url = await listenOnLoopback(server, port)
@@ -29,20 +29,20 @@ describe('a server on loopback', () => {
     await closeServer(server)
   })
 
-  test('does not start on a port in use', async () => {
+  test('the server does not start on a port in use', async () => {
     await expect(listenOnLoopback(createServer(), await takenPort())).rejects.toMatchObject({
       code: 'EADDRINUSE',
     })
   })
 
-  test('survives a connection that cannot be accepted', async () => {
+  test('the server survives a connection that cannot be accepted', async () => {
     const server = createServer()
     onTestFinished(() => void server.close())
     await listenOnLoopback(server)
     expect(server.emit('error', new Error('accept EMFILE'))).toBe(true)
   })
 
-  test('closes although a client stays connected', async () => {
+  test('the server closes although a client stays connected', async () => {
     const server = createHttpServer()
     const socket = connect(portOf(await listenOnLoopback(server)), '127.0.0.1')
     const cut = new Promise(resolve => socket.once('close', resolve))
@@ -52,14 +52,14 @@ describe('a server on loopback', () => {
   })
 })
 
-describe('checked ports', () => {
-  test('are free afterwards; undefined ports are skipped', async () => {
+describe('checking ports before the host starts', () => {
+  test('checked ports are free afterwards, and undefined ports are skipped', async () => {
     const port = await findFreePort()
     await checkPortsAreFree({ port, 'provider-port': 0, 'metadata-port': undefined })
     await checkPortsAreFree({ port })
   })
 
-  test('in use are named, with what to do', async () => {
+  test('the error names the ports in use, and what to do', async () => {
     const [free, taken] = [await findFreePort(), await takenPort()]
     await expect(checkPortsAreFree({ port: free, 'provider-port': taken })).rejects.toThrow(
       `port ${taken} is in use, perhaps by a running cluster. Stop it, or choose another port with --provider-port (0: any free one)`,
@@ -67,7 +67,7 @@ describe('checked ports', () => {
     await checkPortsAreFree({ port: free })
   })
 
-  test.each([65_536, -1, 1.5, Number.NaN])('outside the valid range are rejected: %s', async port => {
+  test.each([65_536, -1, 1.5, Number.NaN])('ports outside the valid range are rejected: %s', async port => {
     await expect(checkPortsAreFree({ port })).rejects.toThrow(
       '--port must be a number from 0 (any free port) to 65535',
     )

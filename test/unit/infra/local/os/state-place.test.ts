@@ -19,7 +19,7 @@ describe.each(Object.entries(commands))('%s', (_name, words) => {
   test.each([
     'below /proc, where Node’s recursive mkdir never returns: /proc/nothing',
     `below a file: ${folder}/file/state`,
-  ])('ends with one line and code 1 when CLOUD_AUTH_STATE is %s', title => {
+  ])('the program ends with one line and code 1 when CLOUD_AUTH_STATE is %s', title => {
     const state = title.split(': ').at(-1) as string
     const { status, stdout, stderr } = spawnSync(process.execPath, [...words], {
       cwd: checkoutRoot,

@@ -19,22 +19,22 @@ async function delivered(numbers: number[], bad: readonly number[], { retries = 
   return { told, refused }
 }
 
-describe('records are delivered to a function', () => {
-  test('in one batch, if it succeeds', async () => {
+describe('delivering stream records to a function', () => {
+  test('records are delivered in one batch if the function succeeds', async () => {
     expect(await delivered([1, 2, 3], [])).toEqual({ told: [[1, 2, 3]], refused: [] })
   })
 
-  test('in halves after a failure, until only the failing record is dropped', async () => {
+  test('after a failure, records are delivered in halves until only the failing record is dropped', async () => {
     const { told, refused } = await delivered([1, 2, 3, 4], [3])
     expect(refused).toEqual([3])
     expect(told).toEqual([[1, 2, 3, 4], [1, 2], [3, 4], [3], [3], [4]])
   })
 
-  test('as often as the retries allow', async () => {
+  test('records are delivered as often as the retries allow', async () => {
     expect((await delivered([1], [1], { retries: 3 })).told).toHaveLength(4)
   })
 
-  test('as one batch that is dropped as a whole, without bisecting', async () => {
+  test('without bisecting, a failing batch is dropped as a whole', async () => {
     const { told, refused } = await delivered([1, 2], [1], { bisect: false })
     expect({ tries: told.length, refused }).toEqual({ tries: 2, refused: [1, 2] })
   })

@@ -14,7 +14,7 @@ beforeEach(() => {
 const content = () => readFileSync(`${place}/content`, 'utf8')
 const writing = (text: string) => async (directory: string) => writeFileSync(`${directory}/content`, text)
 
-test('a directory is kept for the same sources, and replaced as a whole for others', async () => {
+test('a build directory is kept for the same sources, and replaced as a whole for changed sources', async () => {
   expect(await updateBuildIfOutdated(place, 'first', writing('one'))).toBe(place)
   writeFileSync(`${place}/stale`, '')
   await updateBuildIfOutdated(place, 'first', writing('never'))
@@ -24,7 +24,7 @@ test('a directory is kept for the same sources, and replaced as a whole for othe
   expect(existsSync(`${place}/stale`)).toBe(false)
 })
 
-test('a failure keeps the old directory, and the next run replaces it', async () => {
+test('a failed build keeps the old directory, and the next build replaces the old directory', async () => {
   await updateBuildIfOutdated(place, 'first', writing('one'))
   const broken = updateBuildIfOutdated(place, 'second', async directory => {
     await writing('half')(directory)
@@ -37,7 +37,7 @@ test('a failure keeps the old directory, and the next run replaces it', async ()
   expect(content()).toBe('two')
 })
 
-test('a directory that another process made from the same sources meanwhile is kept', async () => {
+test('a build directory that another process made from the same sources meanwhile is kept', async () => {
   await updateBuildIfOutdated(place, 'second', async directory => {
     await writing('mine')(directory)
     await updateBuildIfOutdated(place, 'second', writing('theirs'))
@@ -46,7 +46,7 @@ test('a directory that another process made from the same sources meanwhile is k
   expect(readdirSync(folder)).toEqual(['made'])
 })
 
-test('a directory that another process made from other sources meanwhile is replaced', async () => {
+test('a build directory that another process made from different sources meanwhile is replaced', async () => {
   await updateBuildIfOutdated(place, 'second', async directory => {
     await writing('mine')(directory)
     await updateBuildIfOutdated(place, 'first', writing('theirs'))

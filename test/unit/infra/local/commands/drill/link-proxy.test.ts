@@ -5,7 +5,7 @@ import { startLinkProxy } from '../../../../../../infra/local/commands/drill/lin
 import { createServerTls } from '../../../../../../infra/local/gateway/tls.ts'
 import { closeServer, listenOnLoopback } from '../../../../../../infra/local/os/loopback.ts'
 
-test('the proxy of the drill forwards calls over TLS, and nothing between cut and heal', async () => {
+test('the proxy of the drill forwards calls over TLS, and forwards nothing while the link is cut', async () => {
   const server = createServer((_, response) => response.end('answered'))
   const tls = createServerTls('east')
   const proxy = await startLinkProxy(await listenOnLoopback(server), tls)

@@ -32,7 +32,7 @@ test.each<[what: string, seen: Partial<DrillResults>, fault: RegExp]>([
     /1 of 2 lost .*missing from the report/,
   ],
   ['a part in which nobody logged in', { there: { ...switched, logins: 0 } }, /no workload/],
-])('%s makes the drill fail, as the last line says', (_, seen, fault) => {
+])('a drill with %s fails, as the last line says', (_, seen, fault) => {
   const result = judgeDrill({ ...good, ...seen })
   expect(result).toMatchObject({ verdict: 'failed', faults: [expect.stringMatching(fault)] })
   expect(formatDrill(result).split('\n').at(-1)).toMatch(/^FAILED: /)

@@ -24,8 +24,8 @@ function refusal(line: string, environment: Record<string, string> = {}): string
   throw new Error(`accepted: ${line}`)
 }
 
-describe('a command line', () => {
-  test('is parsed; options that were not given are absent', () => {
+describe('a command line of npm start', () => {
+  test('the command line is parsed, and missing options are absent', () => {
     expect(read('')).toEqual({})
     expect(read('--cluster west --port 0 --link-port 9000 --aws east --region us-gov-west-1 --once')).toEqual(
       { cluster: 'west', port: 0, 'link-port': 9000, aws: 'east', region: 'us-gov-west-1', once: true },
@@ -51,7 +51,7 @@ describe('a command line', () => {
     ['--region here', '--region must be a region such as us-east-1'],
     ['--cluster ../elsewhere', '--cluster: a cluster name has'],
     ['--ca-bundles ./none', '--ca-bundles: there is no directory ./none'],
-  ])('%s is rejected in one line that names the option', (line, expected) => {
+  ])('the command line %s is rejected in one line that names the option', (line, expected) => {
     expect(refusal(line)).toContain(expected)
     expect(refusal(line)).not.toContain('\n')
   })
