@@ -318,7 +318,7 @@ describe('a rekey attempt', () => {
 
   test('expires an hour after the last share', async () => {
     await cli.init(asked)
-    clock.ahead += 3_599_000
+    clock.ahead += 3_540_000
     expect((await cli.give(shares[0]))[1]).toMatchObject({ progress: 1 })
     clock.ahead += 3_600_000
     expect(await cli.status()).toMatchObject([200, { started: false }])
