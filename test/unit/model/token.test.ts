@@ -18,7 +18,7 @@ import { NOW, token } from '../tokens/support.ts'
 const chosenId = fc.string({ minLength: 1 }).filter(text => !/^(hvs\.|hvb\.|s\.)/.test(text))
 
 describe('texts of tokens', () => {
-  test('have a prefix and at least 24 characters of base 62', () => {
+  test("a token's text has a prefix and at least 24 characters of base 62", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 21, maxLength: 21 }), bytes => {
         const text = generateServiceTokenText(() => Buffer.from(bytes)).reveal()
@@ -28,7 +28,7 @@ describe('texts of tokens', () => {
     )
   })
 
-  test('are made of 21 random bytes, and each byte matters', () => {
+  test("a token's text is made of 21 random bytes, and each byte matters", () => {
     const asked: number[] = []
     const texts = Array.from({ length: 21 }, (_, index) => {
       const text = generateServiceTokenText(length => {
@@ -44,7 +44,7 @@ describe('texts of tokens', () => {
   })
 })
 
-describe('the stored hash', () => {
+describe("the stored hash of a token's text", () => {
   const keyed = (key: string) => ({
     hmac: async (text: string) => `hmac-sha256:${createHmac('sha256', key).update(text).digest('hex')}`,
   })
@@ -54,12 +54,12 @@ describe('the stored hash', () => {
     return plain.flatMap(one => [tokenHashOf(one), accessorOfHash(tokenHashOf(one)), accessorOfHash(one)])
   }
 
-  test('of a random text is its plain hash', async () => {
+  test('the hash of a random text is a plain hash of the text', async () => {
     expect(await storedTokenHashOf('hvs.abc', keyed('a'))).toBe(tokenHashOf('hvs.abc'))
     expect(await accessorOfTokenText('hvs.abc', keyed('b'))).toBe(accessorOfHash(tokenHashOf('hvs.abc')))
   })
 
-  test('of a chosen id, and its accessor, cannot be guessed without the key', async () => {
+  test('the hash and the accessor of a chosen ID cannot be guessed without the key', async () => {
     await fc.assert(
       fc.asyncProperty(chosenId, async id => {
         const hash = await storedTokenHashOf(id, keyed('a'))
@@ -74,19 +74,19 @@ describe('the stored hash', () => {
     )
   })
 
-  test('of two texts differs', async () => {
+  test('the hashes of two texts differ', async () => {
     const texts = ['mine', 'Mine', 'hvs.mine', 'chosen token id\nmine']
     const hashes = await Promise.all(texts.map(text => storedTokenHashOf(text, keyed('a'))))
     expect(new Set(hashes).size).toBe(texts.length)
   })
 
-  test('of a chosen id differs from the text’s HMAC in the audit log', async () => {
+  test('the stored hash of a chosen ID differs from the text’s HMAC in the audit log', async () => {
     const { hmac } = keyed('a')
     expect(tokenHashOf(await hmac('mine'))).not.toBe(await storedTokenHashOf('mine', { hmac }))
   })
 })
 
-describe('the end of a token', () => {
+describe('the expiry of a token', () => {
   const created = NOW - 10_000
   test.each([
     ['counts from its creation', { ttl: 60 }, created + 60_100],
@@ -96,7 +96,7 @@ describe('the end of a token', () => {
     expect(tokenEndTime(token({ createdAt: created, ...parts }))).toBe(end)
   })
 
-  test('is at most 0.1 s after its lifetime, counted from the answer', () => {
+  test('a token expires at most 0.1 s after its lifetime, counted from the answer', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), fc.nat(100), (after, ttl, answered) => {
         const createdAt = NOW + after
@@ -107,7 +107,7 @@ describe('the end of a token', () => {
     )
   })
 
-  test('is stored as the second of the end, rounded up', () => {
+  test('the expiry is stored as a second, rounded up', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), (after, ttl) => {
         const one = token({ createdAt: NOW + after, ttl })
@@ -119,7 +119,7 @@ describe('the end of a token', () => {
     expect(tokenExpirySecond(token({ ttl: 0 }))).toBeUndefined()
   })
 
-  test('is shown as whole seconds left, at most the TTL', () => {
+  test('the expiry is shown as whole seconds left, at most the TTL', () => {
     const one = token({ createdAt: NOW, ttl: 60 })
     const shown = [0, 100, 101, 30_000, 60_000, 60_750, 90_000].map(ms => tokenSecondsLeft(one, NOW + ms))
     expect(shown).toEqual([60, 60, 59, 30, 0, 0, 0])

@@ -104,11 +104,14 @@ describe('rules for a listing: GHSA-xp3c-3jw3-4vcr', () => {
     [{ 'a/': 'list' }, 'a/', ['list']],
     [{ 'a/': 'list' }, 'a', ['list']],
     [{ 'a/*': 'list' }, 'a/b', ['list']],
-  ])('capabilities of %j on %s are the capabilities that are enforced', (policy, path, expected) => {
-    expect(capabilitiesOnPath(access(policy), path)).toEqual(expected)
-  })
+  ])(
+    'the reported capabilities of %j on %s are the capabilities that are enforced',
+    (policy, path, expected) => {
+      expect(capabilitiesOnPath(access(policy), path)).toEqual(expected)
+    },
+  )
 
-  test('other operations match their own spelling only', () => {
+  test('operations other than list match only their exact path', () => {
     const rights = access({ 'a/': 'read' }, { b: 'read' }, { 'c/+': 'read' })
     expect(permitsRequest(rights, { path: 'c/', capability: 'read' })).toBe(false)
     expect(permitsRequest(rights, { path: 'a', capability: 'read' })).toBe(false)

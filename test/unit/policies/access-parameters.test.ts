@@ -219,7 +219,7 @@ describe('constraints compare values in their stored form', () => {
     ['meta', [{ a: 1 }], { meta: { a: 1, b: 2 } }],
     ['flag', [true], { flag: false }],
     ['plain', ['a'], { plain: { a: 'a' } }],
-  ])('%s of %j does not match %j', (name, listed, sent) => {
+  ])('the constraint %s of %j does not match the value %j', (name, listed, sent) => {
     expect(sends(deny({ [name]: listed }), sent)).toBe(true)
     expect(sends(allow({ [name]: listed }), sent)).toBe(false)
   })
@@ -313,7 +313,7 @@ describe('bounds of a requested wrapping TTL', () => {
     [[{ max_wrapping_ttl: 20 }, { max_wrapping_ttl: 10 }], 11, false],
     [[{ max_wrapping_ttl: 10 }, {}], 11, false],
   ])(
-    'of several policies the smaller bound that is stated: %j with %i seconds: allowed %s',
+    'with several policies the smallest stated bound decides: policies %j, TTL %i s, allowed %s',
     (policies, ttl, allowed) => {
       const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
       expect(permitsRequest(rights, { path: 'a', capability: 'update', wrapTtl: ttl })).toBe(allowed)

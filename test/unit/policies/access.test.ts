@@ -185,7 +185,7 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
     // policies ignore the case of ASCII letters only
     ['secret/ſ', 'secret/s', NO],
     ['secret/é', 'secret/É', NO],
-  ])('deny on %s, request for %s: %s', (rule, path, denied) => {
+  ])('a deny rule on %s and a request for %s: %s', (rule, path, denied) => {
     for (const order of [
       [everything, { [rule]: 'deny' }],
       [{ [rule]: 'deny' }, everything],
@@ -219,7 +219,7 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
     [{ 'a/+/*': 'deny', 'a/B': 'list' }, 'A/*'],
     [{ 'a/+/*': 'deny', 'a/B': 'list' }, 'a/*'],
     [{ 'a/B*': 'deny', 'a/B/': 'list', 'a/+': 'deny' }, 'a/B*'],
-  ])('a listing denied by %j stays denied with further deny rules: %s', (rules, more) => {
+  ])('a listing denied by %j stays denied with more deny rules: %s', (rules, more) => {
     const listing = { path: 'a/B', capability: 'list' } as const
     expect(permitsRequest(access(rules), listing)).toBe(false)
     expect(permitsRequest(access({ ...rules, [more]: 'deny' }), listing)).toBe(false)

@@ -38,7 +38,7 @@ describe("the HCL parser agrees with HashiCorp's", () => {
     expect(shaped(parseHcl(text))).toEqual(plain(await parse('policy.hcl', text)))
   })
 
-  test('any document that both can write is parsed equally', async () => {
+  test('any document that both writers can express is parsed to the same policy', async () => {
     await fc.assert(
       fc.asyncProperty(document, async text => {
         expect(plain(shaped(parseHcl(text)))).toEqual(plain(await parse('policy.hcl', text)))
@@ -48,7 +48,7 @@ describe("the HCL parser agrees with HashiCorp's", () => {
   })
 })
 
-describe('documents that the other parser accepts too loosely or not at all', () => {
+describe("documents that HashiCorp's HCL parser accepts too loosely or not at all", () => {
   test.each([
     ['the older language puts several arguments on a line', 'a = 1 b = 2', { a: 1, b: 2 }],
     ['the older language quotes names', '"a" = 1', { a: 1 }],

@@ -36,7 +36,7 @@ describe('normalised policy names', () => {
   })
 
   test.each(['a', 'a b', 'the team  of two', 'A-b_c.d', 'team/dev', '*', '~!', '__proto__'])(
-    '%j is a name',
+    '%j is a valid policy name',
     name => {
       expect(isPolicyName(name)).toBe(true)
     },

@@ -86,7 +86,7 @@ describe('a rule applies to every spelling of its path', () => {
   })
 })
 
-describe('the table of path parameters', () => {
+describe('the table of spellings of path parameters', () => {
   const of = (path: string) => endpoints.flatMap(pathsOf).filter(one => one.includes(path))
 
   test("the table defines the equivalent spellings of each endpoint's path", () => {

@@ -64,8 +64,8 @@ const facts = (more: Partial<KeyringTermFacts> = {}): KeyringTermFacts => ({
 const record = (more: object) => ({ ...facts().record, ...more })
 const keyring = (more: object) => ({ ...facts().keyring, ...more })
 
-describe('destroying a term', () => {
-  test('is allowed if nothing is encrypted with it, all secondaries have re-encrypted, and 35 days have passed', () =>
+describe('destroying a key term', () => {
+  test('a term may be destroyed once no text uses the term, all secondaries have re-encrypted, and 35 days have passed', () =>
     expect(listDestroyableTerms(facts()).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<KeyringTermFacts>]>([
@@ -93,14 +93,14 @@ describe('destroying a term', () => {
       { secondaries: [follower({ ownTerm: undefined as never })] },
     ],
     ['this cluster is a secondary', { record: record({ mode: 'secondary' }) }],
-  ])('is not allowed if %s', (_, more) => expect(listDestroyableTerms(facts(more))).toEqual([]))
+  ])('a term may not be destroyed if %s', (_, more) => expect(listDestroyableTerms(facts(more))).toEqual([]))
 
-  test('does not wait for unused activation tokens', () => {
+  test('destroying a term does not wait for unused activation tokens', () => {
     const unused = { id: 'later' } as Secondary
     expect(listDestroyableTerms(facts({ secondaries: [unused] }))).toHaveLength(1)
   })
 
-  test('on a cluster without a set waits for no secondary', () => {
+  test('on a cluster without a set destroying a term waits for no secondary', () => {
     const alone = facts({
       record: { mode: 'disabled', ownTerm: 'new' } as KeyringTermFacts['record'],
       progress: { ...done, epoch: '' },
@@ -110,7 +110,7 @@ describe('destroying a term', () => {
   })
 })
 
-test('reports one text for each reason to wait', () => {
+test('the result has one text for each reason to wait', () => {
   const all = facts({
     progress: undefined,
     record: record({ ownTerm: 'old' }),
@@ -126,10 +126,10 @@ test('reports one text for each reason to wait', () => {
   ])
 })
 
-describe('dropping a key', () => {
+describe('dropping the key of a term', () => {
   const gone = [term('old', { destroyed: 1 }), term('new')]
 
-  test('is due if its term is destroyed and another term encrypts the own keys', () =>
+  test("a key is dropped if its term is destroyed and another term encrypts the cluster's own keys", () =>
     expect(listDroppableTerms(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<KeyringTermFacts>]>([
@@ -137,9 +137,9 @@ describe('dropping a key', () => {
     ['it is the newest term here', { terms: [term('new', { destroyed: 1 })] }],
     ['this cluster no longer holds it', { terms: gone, keyring: keyring({ termIds: ['new'] }) }],
     ['it may encrypt this cluster’s own keys', { terms: gone, record: record({ ownTerm: 'old' }) }],
-  ])('is not due if %s', (_, more) => expect(listDroppableTerms(facts(more))).toEqual([]))
+  ])('a key is not dropped if %s', (_, more) => expect(listDroppableTerms(facts(more))).toEqual([]))
 
-  test('is due on a secondary too', () =>
+  test('a secondary drops the key too', () =>
     expect(listDroppableTerms(facts({ terms: gone, record: record({ mode: 'secondary' }) }))).toHaveLength(1))
 })
 
@@ -150,7 +150,7 @@ describe('the re-encryption job', () => {
     terms: [term('old'), term('new')],
   }
 
-  test('starts half a minute after a rotation', () => {
+  test('the job starts half a minute after a rotation', () => {
     expect(isTermWorkDue(facts(rotated))).toBe(true)
     expect(isTermWorkDue(facts({ ...rotated, keyring: keyring({ since: NOW - 29_999 }) }))).toBe(false)
   })
@@ -184,15 +184,15 @@ describe('the re-encryption job', () => {
       true,
       { progress: undefined, record: record({ mode: 'secondary', ownTerm: 'old' }) },
     ],
-  ])('is due if %s: %s', (_, due, more) => expect(isTermWorkDue(facts(more))).toBe(due))
+  ])('the job is due if %s: %s', (_, due, more) => expect(isTermWorkDue(facts(more))).toBe(due))
 })
 
-describe('a pass', () => {
+describe('a pass of re-encryption over all items', () => {
   const from = (progress: ReencryptionProgress | undefined) =>
     beginReencryption({ ...facts({ progress }), items: {} as never })
   const going = { ...done, doneAt: undefined } as unknown as ReencryptionProgress
 
-  test('starts again for another term or journal, with the earlier number of items as total', () => {
+  test('the pass starts again for another term or journal, with the earlier number of items as total', () => {
     expect(from(undefined)).toMatchObject({
       term: 'new',
       epoch: EPOCH,
@@ -210,12 +210,12 @@ describe('a pass', () => {
     expect(isDataReencrypted(facts({ progress: from({ ...done, term: 'old' }) }))).toBe(false)
   })
 
-  test('continues where the last run stopped', () => {
+  test('the pass continues where the last run stopped', () => {
     const stopped = { ...going, nextPlace: { segment: 2, from: { pk: 'p', sk: 's' } }, skipped: 1 }
     expect(from(stopped)).toEqual(stopped)
   })
 
-  test('is followed by another pass if items were skipped', () =>
+  test('another pass follows if the pass skipped items', () =>
     expect(from({ ...going, skipped: 1 })).toMatchObject({
       pass: 2,
       skipped: 0,

@@ -116,7 +116,7 @@ const ADVICE =
   /should|All is well|shows? why|Invoke|Reindex|Enable|Make|Connect|Disable|until it is|again when|obstacles/
 
 describe('the condition of a cluster, from its own answer', () => {
-  test.each(vectors)('%s', async (state, given, should) => {
+  test.each(vectors)('the condition of a cluster: %s', async (state, given, should) => {
     const condition = classifyCluster(await given)
     expect(condition.state).toBe(state)
     expect(condition.sentence).toMatch(should)

@@ -147,13 +147,13 @@ describe('two clusters judged together', () => {
 })
 
 describe('a set of clusters', () => {
-  test('its headline is the worst verdict on the primary and another cluster', async () => {
+  test("the set's headline is the worst verdict on the primary and another cluster", async () => {
     const third = seenAs('north', { mode: 'disabled' })
     const { verdict } = judgeSet([await west(), await east(), await third])
     expect(verdict).toMatchObject({ situation: 'unjoined' })
   })
 
-  test('has a fault for each unhealthy cluster, and for the pair', async () => {
+  test('the set has a fault for each unhealthy cluster, and for the pair', async () => {
     expect(judgeSet([await east(), await west()]).faults).toEqual([])
     const { faults } = judgeSet([await eastClosed(), await westPromoted()])
     expect(faults).toEqual([

@@ -34,52 +34,87 @@ const waiting = (reason: string, otherwise = 'stop') => ({
 })
 
 const switches: readonly Vector[] = [
-  ['nothing has been done', east(), west(), { do: 'promote', to: 'to', force: false, resumed: false }],
+  ['no step has been done', east(), west(), { do: 'promote', to: 'to', force: false, resumed: false }],
   ['the promotion runs', east(), west({ operation: promotion }), { do: 'promote', resumed: true }],
-  ['it runs, and the other has closed', eastClosed(), west({ operation: promotion }), { resumed: true }],
-  ['handed over, and not taken', eastClosed(), west(), { do: 'promote', resumed: true, stage: 'promote' }],
-  ['it has taken over', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows, stage: 'follow' }],
-  ['the last step of it runs', eastClosed(), westPromoted({ operation: promotion }), { do: 'follow' }],
-  ['it opens its journal', eastClosed(), westPromoted({ state: 'idle' }, 503), waiting('journal')],
   [
-    'the other is told to follow',
+    'the promotion runs, and the primary has closed',
+    eastClosed(),
+    west({ operation: promotion }),
+    { resumed: true },
+  ],
+  [
+    'the primary has handed over, and no cluster has taken over',
+    eastClosed(),
+    west(),
+    { do: 'promote', resumed: true, stage: 'promote' },
+  ],
+  [
+    'the secondary has taken over',
+    eastClosed(),
+    westPromoted(),
+    { do: 'follow', ...eastFollows, stage: 'follow' },
+  ],
+  [
+    'the last step of the promotion runs',
+    eastClosed(),
+    westPromoted({ operation: promotion }),
+    { do: 'follow' },
+  ],
+  [
+    'the new primary opens its journal',
+    eastClosed(),
+    westPromoted({ state: 'idle' }, 503),
+    waiting('journal'),
+  ],
+  [
+    'the former primary runs update-primary',
     eastClosed({ operation: changing('update-primary') }),
     westPromoted(),
     { ...waiting('catching-up'), stage: 'settle' },
   ],
-  ['the other catches up', eastBehind({ state: 'merkle-diff' }), westPromoted(), waiting('catching-up')],
   [
-    'the other connects',
+    'the former primary catches up',
+    eastBehind({ state: 'merkle-diff' }),
+    westPromoted(),
+    waiting('catching-up'),
+  ],
+  [
+    'the former primary connects',
     eastBehind({ connection_state: 'connecting' }),
     westPromoted(),
     waiting('catching-up'),
   ],
-  ['the other follows', eastBehind(), westPromoted(), { do: 'done', stage: 'settle' }],
-  ['the other has not heard of it', east(), westPromoted(), { ...waiting('closing'), stage: 'follow' }],
-  ['the other was promoted later', east({ ssct_generation_counter: 3 }), westPromoted(), stopped()],
-  ['both took over', east({ ssct_generation_counter: 2 }), westPromoted(), stopped()],
-  ['the other left the set', inNoSet('east'), west(), stopped()],
-  ['of two sets', east(), west({ cluster_id: 'other' }), stopped()],
-  ['without a set', inNoSet('east'), inNoSet('west'), stopped()],
-  ['it syncs', east(), west({ state: 'merkle-sync' }), stopped()],
-  ['it was revoked', east({ known_secondaries: [] }), west({ state: 'idle' }), stopped()],
-  ['the other was revoked', eastBehind(), westPromoted({ known_secondaries: [] }), stopped()],
-  ['something else runs there', east(), west({ operation: changing('reindex') }), stopped()],
-  ['something runs here', east({ operation: changing('demotion') }), west(), stopped()],
-  ['a third is the primary', eastBehind(), west(), stopped()],
-  ['nobody follows anybody', eastClosed(), westClosed(), stopped()],
-  ['it is emptied', east(), starting('west'), stopped()],
+  ['the former primary follows', eastBehind(), westPromoted(), { do: 'done', stage: 'settle' }],
+  [
+    'the former primary does not know of the promotion',
+    east(),
+    westPromoted(),
+    { ...waiting('closing'), stage: 'follow' },
+  ],
+  ['the former primary was promoted later', east({ ssct_generation_counter: 3 }), westPromoted(), stopped()],
+  ['both clusters took over', east({ ssct_generation_counter: 2 }), westPromoted(), stopped()],
+  ['the former primary left the set', inNoSet('east'), west(), stopped()],
+  ['the clusters are in two sets', east(), west({ cluster_id: 'other' }), stopped()],
+  ['the clusters are in no set', inNoSet('east'), inNoSet('west'), stopped()],
+  ['the secondary syncs', east(), west({ state: 'merkle-sync' }), stopped()],
+  ['the secondary was revoked', east({ known_secondaries: [] }), west({ state: 'idle' }), stopped()],
+  ['the former primary was revoked', eastBehind(), westPromoted({ known_secondaries: [] }), stopped()],
+  ['another operation runs on the secondary', east(), west({ operation: changing('reindex') }), stopped()],
+  ['an operation runs on the primary', east({ operation: changing('demotion') }), west(), stopped()],
+  ['a third cluster is the primary', eastBehind(), west(), stopped()],
+  ['no cluster follows another cluster', eastClosed(), westClosed(), stopped()],
+  ['the secondary is emptied', east(), starting('west'), stopped()],
   ['the primary is silent', gone(east()), west(), waiting('silence')],
   ['the secondary is silent', east(), gone(west()), waiting('silence')],
   ['the former primary is silent', gone(eastBehind()), westPromoted(), waiting('silence')],
 ]
 
 describe('the next step of a switch', () => {
-  test.each(switches)('where %s', async (_, from, to, expected) =>
+  test.each(switches)('the next step of a switch is chosen where %s', async (_, from, to, expected) =>
     expect(await next('switch', from, to)).toMatchObject(expected),
   )
 
-  test('of a switch back is the same with swapped sides', async () => {
+  test('the next step of a switch back is the same with swapped sides', async () => {
     const turned = (text: string) =>
       text.replace(/:"(from|to)"/g, (_, side) => (side === 'to' ? ':"from"' : ':"to"'))
     for (const [, from, to] of switches) {
@@ -95,13 +130,13 @@ describe('the next step of a switch', () => {
     }
   })
 
-  test('names the disaster runbook if the primary is silent, and not if its successor serves', async () => {
+  test('the next step names the disaster runbook if the primary is silent and its successor does not serve', async () => {
     const why = { otherwise: { why: expect.stringContaining('disaster.md') } }
     expect(await next('switch', gone(east()), west())).toMatchObject(why)
     expect(await next('switch', gone(east()), westPromoted())).not.toMatchObject(why)
   })
 
-  test('has a sentence for each state of the pair', async () => {
+  test('the next step has a sentence for each state of the pair', async () => {
     for (const [, from, to] of switches)
       expect((await next('switch', from, to)).where).toMatch(/^[A-Zew].*\.$/)
   })
@@ -115,12 +150,17 @@ describe('the next step of a takeover', () => {
     ['the promotion runs', gone(east()), west({ operation: promotion }), { do: 'promote', resumed: true }],
     ['the primary answers and serves', east(), west({ state: 'idle' }), stopped()],
     ['the secondary is silent', east(), gone(west()), waiting('silence')],
-    ['it has taken over, and the other is away', gone(east()), westPromoted(), waiting('closing')],
-    ['the other is back', east(), westPromoted(), waiting('closing')],
-    ['the other has closed', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows }],
-    ['the other follows', eastBehind(), westPromoted(), { do: 'done' }],
-    ['it is no secondary', gone(east()), inNoSet('west'), stopped()],
-  ])('if %s', async (_, from, to, expected) =>
+    [
+      'the secondary has taken over, and the former primary is silent',
+      gone(east()),
+      westPromoted(),
+      waiting('closing'),
+    ],
+    ['the former primary answers again', east(), westPromoted(), waiting('closing')],
+    ['the former primary has closed', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows }],
+    ['the former primary follows', eastBehind(), westPromoted(), { do: 'done' }],
+    ['the other cluster is no secondary', gone(east()), inNoSet('west'), stopped()],
+  ])('the next step of a takeover is chosen if %s', async (_, from, to, expected) =>
     expect(await next('takeOver', from, to)).toMatchObject(expected),
   )
 })
@@ -128,34 +168,44 @@ describe('the next step of a takeover', () => {
 describe('the next step of a join', () => {
   const building = { reindex_in_progress: true, reindex_stage: 'building' }
   test.each<Vector>([
-    ['neither is of a set', inNoSet('east'), inNoSet('west'), { do: 'enable', primary: 'from' }],
-    ['the other is of none', east(), inNoSet('west'), { do: 'admit', ...westFollows }],
-    ['the first was put up again', inNoSet('east'), westPromoted(), { do: 'admit', ...eastFollows }],
-    ['one follows the other', east(), west(), { do: 'done' }],
-    ['after a switch', eastBehind(), westPromoted(), { do: 'done' }],
+    ['neither cluster is in a set', inNoSet('east'), inNoSet('west'), { do: 'enable', primary: 'from' }],
+    ['the joining cluster is in no set', east(), inNoSet('west'), { do: 'admit', ...westFollows }],
+    [
+      'the first cluster was deployed again',
+      inNoSet('east'),
+      westPromoted(),
+      { do: 'admit', ...eastFollows },
+    ],
+    ['one cluster follows the other cluster', east(), west(), { do: 'done' }],
+    ['the clusters have switched', eastBehind(), westPromoted(), { do: 'done' }],
     ['the former primary has closed', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows }],
     ['a journal is built', east(building), inNoSet('west'), waiting('journal')],
     ['a journal is opened', east({ state: 'idle' }), west(), waiting('journal')],
     ['an activation was broken off', east(), starting('west'), waiting('activation')],
-    ['both were left as primaries', east(), westPromoted(), waiting('closing')],
-    ['both were promoted equally often', east(), westPromoted({ ssct_generation_counter: 1 }), stopped()],
-    ['they are of two sets', east(), west({ cluster_id: 'other' }), stopped()],
+    ['both clusters are primaries', east(), westPromoted(), waiting('closing')],
     [
-      'a secondary has not heard of its primary yet',
+      'both clusters were promoted equally often',
+      east(),
+      westPromoted({ ssct_generation_counter: 1 }),
+      stopped(),
+    ],
+    ['the clusters are in two sets', east(), west({ cluster_id: 'other' }), stopped()],
+    [
+      'a secondary has not reached its primary yet',
       east(),
       west({ connection_state: 'connecting' }),
       waiting('contact', 'readmit'),
     ],
-    ['a secondary fetches', east(), west({ state: 'merkle-sync' }), waiting('catching-up')],
+    ['a secondary syncs', east(), west({ state: 'merkle-sync' }), waiting('catching-up')],
     ['a promotion was broken off', eastClosed(), west(), waiting('operation')],
-    ['the primary is not here', inNoSet('east'), west(), waiting('operation')],
-    ['one is silent', gone(east()), west(), waiting('silence')],
-  ])('if %s', async (_, from, to, expected) => {
+    ['the primary is a third cluster', inNoSet('east'), west(), waiting('operation')],
+    ['a cluster is silent', gone(east()), west(), waiting('silence')],
+  ])('the next step of a join is chosen if %s', async (_, from, to, expected) => {
     expect(await next('join', from, to)).toMatchObject(expected)
     expect(await next('follow', from, to)).toMatchObject(expected)
   })
 
-  test('keeps the named primary', async () => {
+  test('the join keeps the named primary', async () => {
     expect(await next('join', inNoSet('east'), inNoSet('west'), { primary: 'to' })).toMatchObject({
       do: 'enable',
       primary: 'to',
@@ -173,7 +223,7 @@ test.each<[SetAction, SetGoal['kind'], Seen, Seen]>([
   ['follow', 'switch', eastClosed(), westPromoted()],
   ['enable', 'join', inNoSet('east'), inNoSet('west')],
   ['admit', 'join', east(), inNoSet('west')],
-])('a goal that may not %s leaves that to an operator', async (action, kind, from, to) => {
+])('a goal that may not %s leaves the action to an operator', async (action, kind, from, to) => {
   const may = ACTIONS.filter(one => one !== action)
   expect(await next(kind, from, to, { allowedActions: may })).toMatchObject({
     do: 'stop',

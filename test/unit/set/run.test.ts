@@ -152,7 +152,7 @@ const journeys: readonly (readonly [SetGoal['kind'], object | undefined, object 
 ]
 
 describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
-  test('sends each request once, and none when it is started again', async () => {
+  test('the run sends each request once, and no request when it is started again', async () => {
     const played = began(from, to)
     await runUntilGoal(programOf(played, goalOf(kind)))
     expect(played.asked).toEqual(requests)
@@ -165,7 +165,7 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
       [`before ${request}`, index + 1, false] as const,
       [`behind ${request}`, index + 1, true] as const,
     ]),
-  )('that is killed %s resumes from the state of the pair', async (_, killAt, behind) => {
+  )('a run that is killed %s resumes from the state of the pair', async (_, killAt, behind) => {
     const played = began(from, to)
     await expect(runUntilGoal(programOf(played, goalOf(kind), killAt, behind))).rejects.toThrow(Killed)
     await runUntilGoal(programOf(played, goalOf(kind)))
@@ -179,7 +179,7 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
 })
 
 describe('a run to the goal takeOver', () => {
-  test('promotes by force, waits for the other cluster, and makes it follow', async () => {
+  test('the run promotes by force, waits for the other cluster, and makes that cluster follow', async () => {
     const played = began(undefined, follower)
     await runUntilGoal(programOf(played, goalOf('takeOver')), 'promote')
     expect(played.asked).toEqual(['to secondary/promote'])
@@ -204,7 +204,7 @@ describe('waits of a run', () => {
   const waiting = goalOf('switch')
   const syncing = began({ ...followerOf('to', 'from'), state: 'merkle-diff' }, primaryOf('from'))
 
-  test('end after the goal’s limit, with the state of the pair', async () => {
+  test('a wait ends after the goal’s limit, with the state of the pair', async () => {
     const played = { ...syncing }
     await expect(runUntilGoal(programOf(played, waiting))).rejects.toMatchObject({
       exit: 'unwell',
@@ -213,7 +213,7 @@ describe('waits of a run', () => {
     expect(played.now).toBe(WAIT_LIMITS_MS['catching-up'])
   })
 
-  test('are counted from the first observation, across calls that keep the state', async () => {
+  test('waits are counted from the first observation, across calls that keep the state', async () => {
     const played = { ...syncing, now: 1000 }
     const program = programOf(played, waiting)
     const first = await takeSetStep(program, { begun: false }, 'settle')
@@ -223,7 +223,7 @@ describe('waits of a run', () => {
     await expect(takeSetStep(program, state, 'settle')).rejects.toMatchObject({ exit: 'unwell' })
   })
 
-  test('do not begin if a cluster is silent at the start; later a silent cluster gets half a minute', async () => {
+  test('no wait begins if a cluster is silent at the start; a cluster that falls silent later gets half a minute', async () => {
     const played = began(undefined, follower)
     await expect(runUntilGoal(programOf(played, waiting))).rejects.toMatchObject({ exit: 'unreachable' })
     expect(played.now).toBe(0)
@@ -232,7 +232,7 @@ describe('waits of a run', () => {
     expect(round).toMatchObject({ kind: 'again', state: { waiting: { since: 0 } } })
   })
 
-  test('end after half a minute of failing readiness checks, without a promotion', async () => {
+  test('a wait ends after half a minute of failing readiness checks, without a promotion', async () => {
     const played = began(primary, follower)
     const asked = (): Ask => async () => ({ data: { ...READY, lag: { primary: 'silent' } } })
     await expect(runUntilGoal(programOf(played, waiting, 0, false, { asked }))).rejects.toMatchObject({
@@ -247,7 +247,7 @@ test.each([
   ['secondary/enable', 'join' as const, inNoSet, inNoSet],
   ['secondary/promote', 'switch' as const, primary, follower],
 ])(
-  'a repeated %s that is refused after it took effect does not end the run',
+  'a repeated %s that is refused after the first one took effect does not end the run',
   async (path, kind, from, to) => {
     const played = began(from, to)
     const asked =
@@ -280,7 +280,7 @@ test.each([
   expect(moved.asked).toEqual([...first, 'from primary/secondary-token', 'to secondary/enable'])
 })
 
-test('a step that somebody else did while the program asked is not repeated', async () => {
+test('a step that another program did meanwhile is not repeated', async () => {
   const played = began(closedFormerPrimary, primaryOf('from'))
   const before = async () => {
     played.world = { ...played.world, from: followerOf('to', 'from') }

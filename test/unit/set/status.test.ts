@@ -7,8 +7,8 @@ const read = (data: unknown) => {
   return found.value
 }
 
-describe('reading a status', () => {
-  test('converts its fields', () => {
+describe('parsing a status response', () => {
+  test('parsing converts the fields of the status', () => {
     const status = read({
       mode: 'secondary',
       state: 'stream-wals',
@@ -30,12 +30,12 @@ describe('reading a status', () => {
   })
 
   test.each([undefined, null, [], 'text', 7, {}, { mode: 7 }, { mode: null }])(
-    'only where it has a mode: %j',
+    'a response without a mode is no status: %j',
     data =>
       expect(parseDrStatus(data)).toEqual({ ok: false, fault: expect.stringContaining('not a status') }),
   )
 
-  test('keeps an unknown mode, without unknown fields', () => {
+  test('an unknown mode is kept, without unknown fields', () => {
     expect(read({ mode: 'tertiary', state: 'odd' })).toMatchObject({
       mode: 'tertiary',
       state: '',
@@ -58,11 +58,11 @@ describe('reading a status', () => {
       { cluster_id: 'x', operation: { id: 'o', name: 'promotion' } },
       'operation.step is missing',
     ],
-  ])('omits and names a field that is %s', (_, fields, oddity) => {
+  ])('a field that is %s is omitted and named', (_, fields, oddity) => {
     expect(read({ mode: 'primary', ...fields }).odd).toContain(oddity)
   })
 
-  test('keeps the other fields if one is malformed', () => {
+  test('the other fields are kept if one field is malformed', () => {
     const status = read({
       mode: 'primary',
       last_dr_wal: '12',
@@ -72,14 +72,14 @@ describe('reading a status', () => {
     expect(status).toMatchObject({ position: undefined, last: 13, known: ['a', 'b'] })
   })
 
-  test('limits the list of faults, and names malformed fields before unknown ones', () => {
+  test('the list of faults is limited, and names malformed fields before unknown fields', () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field-${index}`, 1]))
     const { odd } = read({ mode: 'disabled', ...many, operation: 7 })
     expect(odd).toHaveLength(20)
     expect(odd[0]).toBe('operation is odd')
   })
 
-  test('treats names such as toString as unknown fields', () => {
+  test('names such as toString are unknown fields', () => {
     const data = JSON.parse('{"mode":"disabled","__proto__":{"state":"x"},"constructor":1}')
     expect(read(data).odd.toSorted()).toEqual(['__proto__ is unknown', 'constructor is unknown'])
   })

@@ -7,22 +7,22 @@ const own = privateKeyFromSeed('X25519', randomBytes(32))
 const place = { purpose: 'keyring', set: 'a set' } as const
 const box = () => sealBoxForKey(exportRawPublicKey(own), place, 'what is inside', randomBytes)
 
-describe('a box', () => {
-  test('opens with the private key of its recipient', () => {
+describe('a box sealed to a public key', () => {
+  test('the box opens with the private key of its recipient', () => {
     expect(openSealedBox(own, place, box())).toBe('what is inside')
   })
 
-  test('is different each time', () => {
+  test('sealing the same text again gives a different box', () => {
     expect(box()).not.toBe(box())
   })
 
-  test('does not open with another key, purpose or set', () => {
+  test('the box does not open with another key, purpose or set', () => {
     expect(openSealedBox(privateKeyFromSeed('X25519', randomBytes(32)), place, box())).toBeUndefined()
     expect(openSealedBox(own, { ...place, purpose: 'activation token' }, box())).toBeUndefined()
     expect(openSealedBox(own, { ...place, set: 'another set' }, box())).toBeUndefined()
   })
 
-  test('does not open with a changed bit or a missing byte', () => {
+  test('the box does not open with a changed bit or a missing byte', () => {
     const bytes = Buffer.from(box(), 'base64url')
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes)
@@ -40,7 +40,7 @@ describe('a box', () => {
     expect(openSealedBox(own, place, text)).toBeUndefined()
   })
 
-  test('is not sealed to a key with which nothing is secret', () => {
+  test('a box cannot be sealed to a weak public key that yields no secret', () => {
     expect(() => sealBoxForKey(Buffer.alloc(32), place, 'x', randomBytes)).toThrow()
   })
 })

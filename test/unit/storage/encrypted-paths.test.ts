@@ -16,13 +16,13 @@ interface Nested {
   list: readonly { one: EncryptedText }[]
 }
 
-describe('the type of the column', () => {
-  test('has every encrypted field, also optional and nested ones, and nothing else', () => {
+describe('the type of the column of encrypted fields', () => {
+  test('the column has every encrypted field, including optional and nested fields, and no other field', () => {
     expectTypeOf<EncryptedPaths<Nested>>().toEqualTypeOf<'own' | 'inner.deep.text' | 'list.*.one'>()
     expectTypeOf<EncryptedPaths<{ a: string; b?: number[] }>>().toEqualTypeOf<never>()
   })
 
-  test('requires a row for each field, and none for kinds without one', () => {
+  test('the type requires a row for each field, and no row for kinds without encrypted fields', () => {
     type Column = EncryptedColumn<Pick<Nested, 'own' | 'inner'>>
     expectTypeOf<{ encrypted: { own: 'forget'; 'inner.deep.text': 'renew' } }>().toExtend<Column>()
     expectTypeOf<{ encrypted: { own: 'forget' } }>().not.toExtend<Column>()
@@ -31,10 +31,10 @@ describe('the type of the column', () => {
   })
 })
 
-describe('texts at paths', () => {
+describe('texts at the paths of encrypted fields', () => {
   const data = { name: 'a', own: text('1.x'), inner: { deep: { text: text('2.y'), number: 1 } } }
 
-  test('are found under the last name of their path', () => {
+  test('texts are found under the last name of their path', () => {
     expect(findEncryptedFields(['own', 'inner.deep.text', 'absent', 'inner.other.text'], data)).toEqual([
       { path: 'own', field: 'own', text: '1.x' },
       { path: 'inner.deep.text', field: 'text', text: '2.y' },
@@ -42,7 +42,7 @@ describe('texts at paths', () => {
     expect(findEncryptedFields(['own'], undefined)).toEqual([])
   })
 
-  test('are replaced without other changes', () => {
+  test('texts are replaced without other changes', () => {
     expect(replaceEncryptedText(data, 'inner.deep.text', text('3.z'))).toEqual({
       ...data,
       inner: { deep: { text: '3.z', number: 1 } },

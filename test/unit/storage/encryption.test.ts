@@ -22,12 +22,12 @@ const role = key('role', 'auth_1', 'dev')
 const encrypt = (text = 'S3CRET', term = one) => encryptField(term, role, 'hmacKey', text, nonce)
 
 describe('encrypted fields', () => {
-  test('decrypt at their own place, and reveal nothing otherwise', () => {
+  test('encrypted fields decrypt at their own place, and reveal nothing otherwise', () => {
     expect(decryptField([one], role, 'hmacKey', encrypt())).toBe('S3CRET')
     expect(encrypt()).not.toContain('S3CRET')
   })
 
-  test('return any text unchanged', () => {
+  test('any text is unchanged after encryption and decryption', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aZ"\\é😀\u0000\n') }), text => {
         expect(decryptField([two, one], role, 'hmacKey', encrypt(text))).toBe(text)
@@ -35,7 +35,7 @@ describe('encrypted fields', () => {
     )
   })
 
-  test('of two terms with the same number are each decrypted by their own term', () => {
+  test('fields of two terms with the same number are each decrypted by their own term', () => {
     const other = deriveTermKeys(1, Buffer.alloc(32, 3))
     expect(other.id).not.toBe(one.id)
     const texts = [encrypt('here', one), encrypt('there', other)]
@@ -50,7 +50,7 @@ describe('encrypted fields', () => {
     expect(decryptBatchToken([one], token)).toBeUndefined()
   })
 
-  test('are decrypted by the term that encrypted them', () => {
+  test('fields are decrypted by the term that encrypted them', () => {
     const texts = [encrypt('old', one), encrypt('new', two)]
     expect(texts.map(text => decryptField([one, two], role, 'hmacKey', text))).toEqual(['old', 'new'])
     expect(texts[0]).toMatch(/^1\./)
@@ -62,11 +62,11 @@ describe('encrypted fields', () => {
     ['in another mount', key('role', 'auth_2', 'dev'), 'hmacKey'],
     ['in another kind', { ...role, kind: 'sts-role' } as const, 'hmacKey'],
     ['in another field', role, 'other'],
-  ])('are not decrypted %s', (_, place, field) => {
+  ])('fields are not decrypted %s', (_, place, field) => {
     expect(() => decryptField([one], place, field, encrypt())).toThrow('cannot be decrypted')
   })
 
-  test('are not decrypted with another key, or if their term is missing or rewritten', () => {
+  test('fields are not decrypted with another key, or if their term is missing or rewritten', () => {
     expect(() => decryptField([deriveTermKeys(1, Buffer.alloc(32, 3))], role, 'hmacKey', encrypt())).toThrow()
     expect(() => decryptField([two], role, 'hmacKey', encrypt())).toThrow()
     expect(() =>
@@ -82,7 +82,7 @@ describe('encrypted fields', () => {
     ).toThrow()
   })
 
-  test('are not decrypted with any character changed', () => {
+  test('fields are not decrypted with any character changed', () => {
     const encrypted = encrypt()
     for (let at = 0; at < encrypted.length; at++) {
       const other = encrypted[at] === 'A' ? 'B' : 'A'
@@ -93,9 +93,12 @@ describe('encrypted fields', () => {
     }
   })
 
-  test.each(['', '.', '1', '1.', '1.AAAA', 'x.AAAA', `1.${'A'.repeat(38)}=`])('%j is not decrypted', text => {
-    expect(() => decryptField([one], role, 'hmacKey', text as EncryptedText)).toThrow('cannot be decrypted')
-  })
+  test.each(['', '.', '1', '1.', '1.AAAA', 'x.AAAA', `1.${'A'.repeat(38)}=`])(
+    'the text %j is not decrypted',
+    text => {
+      expect(() => decryptField([one], role, 'hmacKey', text as EncryptedText)).toThrow('cannot be decrypted')
+    },
+  )
 })
 
 describe('the term that an encrypted text names', () => {
@@ -115,7 +118,7 @@ describe('the term that an encrypted text names', () => {
 })
 
 describe('batch tokens', () => {
-  test('are decrypted with the keyring that encrypted them', () => {
+  test('batch tokens are decrypted with the keyring that encrypted the tokens', () => {
     expect(decryptBatchToken([two, one], encryptBatchToken(one, '{"a":1}', nonce))).toEqual({
       content: '{"a":1}',
       term: one,
@@ -134,14 +137,14 @@ describe('batch tokens', () => {
     expect(decryptBatchToken([one], text)).toBeUndefined(),
   )
 
-  test('are not decrypted as an encrypted field', () => {
+  test('batch tokens are not decrypted as an encrypted field', () => {
     const encrypted = encryptBatchToken(one, 'x', nonce) as EncryptedText
     expect(() => decryptField([one], role, 'hmacKey', encrypted)).toThrow()
   })
 })
 
 describe('values in the audit log', () => {
-  test('have the same HMAC for the same value and key', () => {
+  test('values have the same HMAC for the same value and key', () => {
     expect(computeAuditHmac(hmacKey, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
     expect(computeAuditHmac(hmacKey, 'a')).toBe(computeAuditHmac(deriveHmacKey(Buffer.alloc(32, 1)), 'a'))
     expect(computeAuditHmac(hmacKey, 'a')).not.toBe(computeAuditHmac(hmacKey, 'b'))

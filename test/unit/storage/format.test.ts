@@ -24,24 +24,24 @@ describe('a cluster record', () => {
     'r',
   )
 
-  test('is stored with the format of this version, and read without it', () => {
+  test('the record is stored with the format of this version, and read without the format', () => {
     expect(stored.format).toBe(STORED_FORMAT)
     expect(fromStoredItem('cluster', stored, 0)?.data).toEqual({ id: 'c', keyringEdition: 1 })
   })
 
-  test.each(others)('of format %s is refused by name', (format, named) => {
+  test.each(others)('a record of format %s is refused by name', (format, named) => {
     const { format: _, ...rest } = stored
     const other: StoredItem = { ...rest, ...(format === undefined ? {} : { format }) }
     expect(() => fromStoredItem('cluster', other, 0)).toThrow(refusal('cluster record', named))
   })
 
-  test('is the only item with a format', () => {
+  test('items of other kinds, for example policies, have no format', () => {
     const policy = toStoredItem({ key: key('policy', 'p'), data: { text: '' }, times: {} }, 'r')
     expect(policy).not.toHaveProperty('format')
   })
 })
 
-describe('an attribute that this version relies on', () => {
+describe('attributes that this version requires', () => {
   const recovery = { shares: 1, threshold: 1, verifier: 'v', shareHashes: ['h'], since: 0 }
   const rows: [kind: Kind, data: object, missing: string][] = [
     ['cluster', { id: 'c' }, 'keyringEdition'],
@@ -53,22 +53,25 @@ describe('an attribute that this version relies on', () => {
     ['secondary', { id: 'west' }, 'epoch'],
   ]
 
-  test.each(rows)('is named when a %s (%j) lacks it: %s', (kind, data, missing) => {
-    const stored = { kind, pk: 'p', sk: 's', rev: 'r', data, format: STORED_FORMAT }
-    expect(() => fromStoredItem(kind, stored, 0)).toThrow(
-      expect.objectContaining({
-        code: 'unknown_format',
-        message: `the stored ${kind} has no ${missing}, and this version relies on it; deploy the version that stored it; nothing has been changed`,
-      }),
-    )
-  })
+  test.each(rows)(
+    'the error names the missing attribute when a %s (%j) lacks it: %s',
+    (kind, data, missing) => {
+      const stored = { kind, pk: 'p', sk: 's', rev: 'r', data, format: STORED_FORMAT }
+      expect(() => fromStoredItem(kind, stored, 0)).toThrow(
+        expect.objectContaining({
+          code: 'unknown_format',
+          message: `the stored ${kind} has no ${missing}, and this version relies on it; deploy the version that stored it; nothing has been changed`,
+        }),
+      )
+    },
+  )
 })
 
-describe('a head', () => {
+describe('a journal head', () => {
   const { mode: _, ...fields } = headIn.writing
   const stored = { pk: 'journal', sk: 'head', kind: 'head', mode: 'writing', ...fields }
 
-  test('is stored with the format of this version, and read without it', () => {
+  test('the head is stored with the format of this version, and read without the format', () => {
     const { UpdateExpression, ExpressionAttributeNames } = buildHeadUpdate(
       headMoves.startEmpty(undefined, 'a link'),
     )
@@ -77,11 +80,11 @@ describe('a head', () => {
     expect(parseJournalHead({ ...stored, format: STORED_FORMAT })).toEqual(headIn.writing)
   })
 
-  test.each(others)('of format %s is refused by name', (format, named) =>
+  test.each(others)('a head of format %s is refused by name', (format, named) =>
     expect(() => parseJournalHead({ ...stored, format })).toThrow(refusal('journal head', named)),
   )
 
-  test('of another format is not moved, because the condition of every update names the format', () => {
+  test('a head of another format is not moved, because the condition of every update names the format', () => {
     const { ConditionExpression } = buildHeadUpdate(headMoves.allocate({ epoch: headIn.writing.epoch }))
     expect(ConditionExpression).toMatch(/^#format = :v\d+ AND /)
   })

@@ -21,7 +21,7 @@ import {
 const dataKey = Buffer.alloc(32, 7)
 const nonce = () => randomBytes(GCM_NONCE_LENGTH)
 
-describe('terms', () => {
+describe('terms of a keyring', () => {
   test('a new term has another key and the next number; older terms and the fixed key stay', () => {
     const first = createKeyringKeys(randomBytes)
     const second = addNextKeyringTerm(first, randomBytes)
@@ -36,19 +36,19 @@ describe('terms', () => {
   })
 })
 
-describe('two keyrings of one set', () => {
+describe('uniting two keyrings of one set', () => {
   const first = createKeyringKeys(randomBytes)
   const here = addNextKeyringTerm(first, randomBytes)
   const there = addNextKeyringTerm(first, randomBytes)
 
-  test('that diverged have terms with the same number, and the same identities', () => {
+  test('diverged keyrings have terms with the same number, and the same identities', () => {
     expect([activeTermNumber(here), activeTermNumber(there)]).toEqual([2, 2])
     expect(termIdOfDataKey(activeKeyringTerm(here))).not.toBe(termIdOfDataKey(activeKeyringTerm(there)))
     expect(heldTermIds(here)[0]).toBe(heldTermIds(there)[0])
     expect(heldTermIds(first)).not.toContain(first.terms[0]?.key)
   })
 
-  test('are united without loss: each term once, and the leading one encrypts', () => {
+  test("keyrings are united without loss: each term once, and the leading keyring's term encrypts", () => {
     const both = uniteKeyrings(there, here)
     expect(activeKeyringTerm(both)).toEqual(activeKeyringTerm(there))
     expect(heldTermIds(both).toSorted()).toEqual(
@@ -57,17 +57,17 @@ describe('two keyrings of one set', () => {
     expect(uniteKeyrings(both, here)).toEqual(both)
   })
 
-  test('keep a term with a higher number than the active one, and offer it', () => {
+  test('united keyrings keep a term with a higher number than the active term, and offer that term', () => {
     const longer = uniteKeyrings(first, there)
     expect([activeTermNumber(longer), highestTermNumber(longer)]).toEqual([1, 2])
   })
 
-  test('get a next term above all numbers', () => {
+  test('united keyrings get a next term above all numbers', () => {
     const longer = addNextKeyringTerm(addNextKeyringTerm(here, randomBytes), randomBytes)
     expect(activeTermNumber(addNextKeyringTerm(uniteKeyrings(there, longer), randomBytes))).toBe(5)
   })
 
-  test('do not restore destroyed terms, except the active one', () => {
+  test('united keyrings do not restore destroyed terms, except the active term', () => {
     const [old = ''] = heldTermIds(first)
     const without: KeyringKeys = { ...here, terms: here.terms.slice(1), destroyedTerms: [old] }
     for (const [leading, other] of [
@@ -82,7 +82,7 @@ describe('two keyrings of one set', () => {
     expect(heldTermIds(uniteKeyrings(there, { ...here, destroyedTerms: [active] }))).toContain(active)
   })
 
-  test('mark lost terms as read-only, until a primary has them', () => {
+  test('united keyrings mark lost terms as read-only, until a primary has the lost terms', () => {
     const marks = (keys: KeyringKeys) => keys.terms.map(one => [termIdOfDataKey(one), one.readOnly ?? false])
     const both = uniteKeyrings(there, here, true)
     const lost = termIdOfDataKey(activeKeyringTerm(here))
@@ -92,7 +92,7 @@ describe('two keyrings of one set', () => {
     expect(marks(uniteKeyrings(here, both)).filter(([, is]) => is)).toEqual([])
   })
 
-  test('keep their own signers while the active term stays, and never export them', () => {
+  test('keyrings keep their own signers while the active term stays, and never export the signers', () => {
     expect(here.signer?.term).toBe(termIdOfDataKey(activeKeyringTerm(here)))
     expect(uniteKeyrings(there, here).signer).toEqual(there.signer)
     const followed = uniteKeyrings(removeBatchTokenSigner(here), here)
@@ -106,7 +106,7 @@ describe('two keyrings of one set', () => {
     expect(taken.signer?.seed).not.toBe(here.signer?.seed)
   })
 
-  test('without an active term, or with an unknown one, are refused', () => {
+  test('keyrings without an active term, or with an unknown active term, are refused', () => {
     const { activeTerm: _, ...before } = here
     expect(() => checkKeyringKeys(before as KeyringKeys)).toThrow('does not name the term that encrypts')
     expect(() => activeKeyringTerm(before as KeyringKeys)).toThrow('lacks the term that encrypts')
@@ -120,7 +120,7 @@ describe('the envelope of a keyring', () => {
   const keys = addNextKeyringTerm(createKeyringKeys(randomBytes), randomBytes)
   const closed = sealKeyringEnvelope(dataKey, 'ring-1', keys, nonce())
 
-  test('decrypts with its data key, and reveals nothing without it', () => {
+  test('the envelope decrypts with its data key, and reveals nothing without the key', () => {
     expect(openKeyringEnvelope(dataKey, 'ring-1', closed)).toEqual(keys)
     for (const key of [keys.fixed, ...keys.terms.map(term => term.key)])
       expect(Buffer.from(closed, 'base64url').toString('latin1')).not.toContain(key)
@@ -134,5 +134,5 @@ describe('the envelope of a keyring', () => {
       () => openKeyringEnvelope(dataKey, 'ring-1', `${closed.startsWith('A') ? 'B' : 'A'}${closed.slice(1)}`),
     ],
     ['nothing', () => openKeyringEnvelope(dataKey, 'ring-1', '')],
-  ])('does not decrypt with %s', (_, open) => expect(open).toThrow('the keyring does not open'))
+  ])('the envelope does not decrypt with %s', (_, open) => expect(open).toThrow('the keyring does not open'))
 })

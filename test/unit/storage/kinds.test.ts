@@ -41,7 +41,7 @@ describe('keys of items', () => {
     expect(new Set(places).size).toBe(places.length)
   })
 
-  test.each(samples)('a %s is in the listed partitions of its kind', (kind, parts, { pk }) => {
+  test.each(samples)('a key of kind %s is in the listed partitions of its kind', (kind, parts, { pk }) => {
     const owner = typeof itemKindSpec(kind).pk === 'string' ? [] : parts.slice(0, 1)
     expect(anyPartitions(kind, ...owner).pks).toContain(pk)
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { portsWith } from '../../builders/ports.ts'
 
-test('a given port is used unchanged, and a missing one throws with its name', async () => {
+test('the test builder keeps a given port unchanged, and a missing port throws with its name', async () => {
   const ports = portsWith({ clock: { now: () => 7 } })
   const { clock, store } = ports
   expect(clock.now()).toBe(7)

@@ -104,7 +104,7 @@ describe('the status of sys/health', () => {
     expect((await shown('primary', { standbyok: true, perfstandbyok: false })).status).toBe(200)
   })
 
-  test.each(['standbyok', 'perfstandbyok'])('%s is a boolean, in the usual words', name => {
+  test.each(['standbyok', 'perfstandbyok'])('the parameter %s is a boolean, in the usual words', name => {
     for (const word of ['', 'true', '0', 'T'])
       expect(readParameterFields(healthFields, { [name]: word }).unknown).toEqual([])
     for (const word of ['maybe', 'yes', '2'])
@@ -144,7 +144,7 @@ describe('the status of sys/health', () => {
   })
 })
 
-describe('health with healthChecksKeyring', () => {
+describe('sys/health with healthChecksKeyring', () => {
   /** Makes an environment that answers health requests, and counts the calls to KMS. */
   function environment(mode: ClusterMode, checks = true) {
     const asked: string[] = []
@@ -173,7 +173,7 @@ describe('health with healthChecksKeyring', () => {
   }
 
   test.each(['disabled', 'primary'] as const)(
-    'an active cluster (%s) that KMS fails is 503, or as it is asked for',
+    'an active cluster (%s) whose KMS call fails has status 503, or the requested status',
     async mode => {
       const { at, kms, told } = environment(mode)
       expect(await at(NOW)).toEqual([200, false])
@@ -236,7 +236,7 @@ describe('the replication fields of health', () => {
     expect(answer).toMatchObject({ body: { replication_primary_canary_age_ms: 500 } })
   })
 
-  test('without replication nothing is read for it', async () => {
+  test('without replication sys/health reads no replication items', async () => {
     expect(await bodyOf('disabled')).toMatchObject({ echo_duration_ms: 0, clock_skew_ms: 0 })
   })
 })

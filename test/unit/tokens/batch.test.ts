@@ -53,7 +53,7 @@ describe('reading a batch token that the keyring decrypts', () => {
   })
 
   test.each(['', '{', 'null', '7', '[]', '{}', '{"type":"batch"}', content.replace('"batch"', '"service"')])(
-    'with the content %j is unreadable when it is signed, and unsigned when it is not',
+    'a batch token with the content %j is unreadable if signed, and unsigned otherwise',
     odd => {
       expect(readBatchToken(signedBy(primary, odd), term({ signers }))).toEqual({
         fault: 'batch-token-unreadable',

@@ -26,7 +26,7 @@ describe('parseIamEntity', () => {
       `arn:aws:iam::${ACCOUNT}:role/aws-service-role/x.amazonaws.com/R`,
       { ...base, type: 'role', name: 'R', path: 'aws-service-role/x.amazonaws.com' },
     ],
-  ])('parseEntity parses %s', (arn, entity) => {
+  ])('parseIamEntity parses %s', (arn, entity) => {
     expect(parseIamEntity(arn)).toEqual(entity)
   })
 
@@ -78,7 +78,7 @@ describe('parseIamEntity', () => {
     `arn:__proto__:iam::${ACCOUNT}:user/bob`,
     ` arn:aws:iam::${ACCOUNT}:user/bob`,
     `xarn:aws:iam::${ACCOUNT}:user/bob`,
-  ])('parseEntity rejects %j', arn => {
+  ])('parseIamEntity rejects %j', arn => {
     expect(parseIamEntity(arn)).toBeUndefined()
   })
 

@@ -65,7 +65,7 @@ describe('base64', () => {
   })
 
   test.each(inEachForm(Buffer.alloc(200, 'any bytes').toString('base64')))(
-    'people’s base64 is read in the form: %s',
+    'base64 as people paste it is read in the form: %s',
     (_, text) => {
       expect(decodeBase64(text)).toBeUndefined()
       for (const padding of ['required', 'optional'] as const)

@@ -88,7 +88,7 @@ describe('parseDuration', () => {
     `${'9'.repeat(30)}d`,
     '1s'.repeat(1000),
     '9'.repeat(1_000_000),
-  ])('$0 is rejected', text => {
+  ])('the duration $0 is rejected', text => {
     expect(parseDuration(text)).toBeUndefined()
   })
 
@@ -111,11 +111,11 @@ describe('formatDuration', () => {
     [3600, '1h0m0s'],
     [3661, '1h1m1s'],
     [2_592_000, '720h0m0s'],
-  ])('printDuration prints %i s as %s', (seconds, text) => {
+  ])('formatDuration formats %i s as %s', (seconds, text) => {
     expect(formatDuration(seconds)).toBe(text)
   })
 
-  test('a printed duration is parsed to the same value', () => {
+  test('a formatted duration is parsed to the same value', () => {
     fc.assert(
       fc.property(fc.nat(MAX_DURATION_SECONDS), seconds => {
         expect(parseDuration(formatDuration(seconds))).toBe(seconds)

@@ -39,7 +39,7 @@ describe('exact numbers', () => {
     )
   })
 
-  test('an eighteenth digit is lost', () => {
+  test('an eighteenth digit of a number is lost', () => {
     fc.assert(
       fc.property(fc.integer({ min: 10 ** 15, max: 9 * 10 ** 15 }), value => {
         expect(isExactNumber(`0.${value}001`)).toBe(false)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { matchesGlob } from '../../../shared/values/pattern.ts'
 
-describe('a glob', () => {
+describe('a glob pattern', () => {
   test.each<[glob: string, value: string, covered: boolean]>([
     ['admin', 'admin', true],
     ['admin', 'admins', false],

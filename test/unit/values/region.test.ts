@@ -62,14 +62,14 @@ describe('partitions', () => {
     expect(partitionOfRegion(region)).toBe(partition)
   })
 
-  test.each(['aws-iso', 'AWS', '', 'constructor', '__proto__'])('%j is no partition', name => {
+  test.each(['aws-iso', 'AWS', '', 'constructor', '__proto__'])('the partition %j is unknown', name => {
     expect(isAwsPartition(name)).toBe(false)
   })
 })
 
 describe('hosts of STS', () => {
   test.each(['us-east-1', 'eu-west-1', 'cn-north-1', 'us-gov-west-1', 'eusc-de-east-1'])(
-    'that of %s stands for it',
+    'the STS host of the region %s is parsed back to that region',
     region => {
       expect(regionOfStsHost(stsHost(region))).toBe(region)
     },
@@ -89,7 +89,7 @@ describe('hosts of STS', () => {
     ['sts.cn-north-1.api.aws', undefined],
     ['STS.us-west-2.amazonaws.com', undefined],
     ['sts.us-west-2.amazonaws.com.', undefined],
-  ])('%s: %s', (host, region) => {
+  ])('the region of the host %s is %s', (host, region) => {
     expect(regionOfStsHost(host)).toBe(region)
   })
 })
@@ -120,7 +120,7 @@ describe('unsupported partitions', () => {
   })
 
   test.each(['us-east-1', 'cn-north-1', 'us-iso', 'us-east-1a', 'arn:aws:iam::111122223333:role/app', ''])(
-    '%j is in none of them',
+    'the region %j is in no unsupported partition',
     text => expect(unsupportedRegionFault(text, 'x')).toBeUndefined(),
   )
 })

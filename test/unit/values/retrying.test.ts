@@ -17,7 +17,7 @@ function sleeper() {
 }
 
 describe('retrying', () => {
-  test('repeats until an attempt succeeds, with a pause before each attempt but the first', async () => {
+  test('retrying repeats until an attempt succeeds, with a pause before each attempt but the first', async () => {
     const pauses: number[] = []
     const tried: number[] = []
     const result = await retryOnConflict(
@@ -30,7 +30,7 @@ describe('retrying', () => {
     expect({ result, tried, pauses }).toEqual({ result: ok('done'), tried: [0, 1, 2], pauses: [1, 2] })
   })
 
-  test('returns the last fault when no attempt succeeds, and does not pause after the last attempt', async () => {
+  test('retrying returns the last fault when no attempt succeeds, and does not pause after the last attempt', async () => {
     const pauses: number[] = []
     let tried = 0
     const result = await retryOnConflict(
@@ -43,7 +43,7 @@ describe('retrying', () => {
     expect({ result, tried, pauses }).toEqual({ result: failed('fault 3'), tried: 3, pauses: [1, 2] })
   })
 
-  test('throws what the first attempt throws', async () => {
+  test('retrying throws the error of the first attempt', async () => {
     let tried = 0
     const failing = retryOnConflict({ tries: 3 }, async () => {
       tried += 1
@@ -55,7 +55,7 @@ describe('retrying', () => {
 })
 
 describe('polling', () => {
-  test('tries at once, and then at intervals until an attempt succeeds', async () => {
+  test('polling tries at once, and then at intervals until an attempt succeeds', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
     const result = await pollWhilePending(clock, { everyMs: 100, until: 1000 }, async () => {
@@ -65,7 +65,7 @@ describe('polling', () => {
     expect({ result, tries, slept }).toEqual({ result: ok('there'), tries: 3, slept: [100, 100] })
   })
 
-  test('makes the last attempt when the time is up, and returns its fault', async () => {
+  test("polling makes the last attempt when the time is up, and returns the attempt's fault", async () => {
     const { clock, slept } = sleeper()
     let tries = 0
     const result = await pollWhilePending(clock, { everyMs: 100, until: 250 }, async () => {
@@ -75,7 +75,7 @@ describe('polling', () => {
     expect({ result, tries, slept }).toEqual({ result: failed('fault 4'), tries: 4, slept: [100, 100, 50] })
   })
 
-  test('tries once when no time is left', async () => {
+  test('polling tries once when no time is left', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
     await pollWhilePending(clock, { everyMs: 100, until: 0 }, async () => {

@@ -16,7 +16,7 @@ describe('a secret prints as a placeholder', () => {
     expect(shown).not.toContain('SECRET')
   })
 
-  test('reveal returns the text', () => {
+  test("reveal returns the secret's text", () => {
     expect(secret.reveal()).toBe('hvs.SECRET')
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeBase62 } from '../../../shared/values/base62.ts'
 import { canonicalHeaderName, lowerAscii, NAME_PATTERN, toSortedSet } from '../../../shared/values/names.ts'
 
-describe('NAME', () => {
+describe('NAME_PATTERN', () => {
   test.each([
     'a',
     'A',
@@ -57,7 +57,7 @@ test.each([
   ['X-SERVICE-CLOUD-IAM-SERVER-ID', 'X-Service-Cloud-Iam-Server-Id'],
   ['x--1a', 'X--1a'],
   ['', ''],
-])('headerName converts %s to %s', (given, written) => {
+])('canonicalHeaderName converts %s to %s', (given, written) => {
   expect(canonicalHeaderName(given)).toBe(written)
 })
 

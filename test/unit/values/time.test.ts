@@ -14,7 +14,7 @@ describe('parsePreciseTime', () => {
     ['2026-03-01T00:20:30+01:00', Date.UTC(2026, 1, 28, 23, 20, 30) / 1000],
     ['2024-02-29T00:00:00Z', Date.UTC(2024, 1, 29) / 1000],
     ['2026-03-01T10:20:30.999999999Z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
-  ])('parseInstant parses %s', (text, expected) => {
+  ])('parsePreciseTime parses %s', (text, expected) => {
     expect(seconds(text)).toBe(expected)
   })
 
@@ -49,7 +49,7 @@ describe('parsePreciseTime', () => {
     'Sun, 01 Mar 2026 10:20:30 GMT',
     '1772360430',
     'now',
-  ])('parseInstant rejects %j', text => {
+  ])('parsePreciseTime rejects %j', text => {
     expect(parsePreciseTime(text)).toBeUndefined()
   })
 
@@ -88,11 +88,11 @@ describe('formatTime', () => {
     [1050, '1970-01-01T00:00:01.05Z'],
     [1001, '1970-01-01T00:00:01.001Z'],
     [100_000, '1970-01-01T00:01:40Z'],
-  ])('printTime prints %i ms as %s', (ms, text) => {
+  ])('formatTime formats %i ms as %s', (ms, text) => {
     expect(formatTime(ms)).toBe(text)
   })
 
-  test('a printed time is parsed to the same value', () => {
+  test('a formatted time is parsed to the same value', () => {
     fc.assert(
       fc.property(fc.nat(4_000_000_000_000), ms => {
         expect(seconds(formatTime(ms))).toBe(Math.floor(ms / 1000))

@@ -109,7 +109,7 @@ test.each([
 ])('%j looks like a login of type %s', (given, type) => expect(guessLoginType(given)).toBe(type))
 
 describe('failed AWS calls of a request', () => {
-  test('are counted by service as throttled or failed', () => {
+  test('failed AWS calls are counted by service as throttled or failed', () => {
     expect(countProviderFaults({ dynamodb: 3, ec2: 4, 'ec2 throttled': 3, sts: 1, 'iam failed': 1 })).toEqual(
       {
         Ec2Throttles: 3,
@@ -118,7 +118,7 @@ describe('failed AWS calls of a request', () => {
     )
   })
 
-  test('are absent if all calls succeeded', () => {
+  test('counts of failed AWS calls are absent if all calls succeeded', () => {
     expect(countProviderFaults({ dynamodb: 2, sts: 1 })).toEqual({})
   })
 })

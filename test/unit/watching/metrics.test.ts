@@ -5,7 +5,7 @@ import { toEmbeddedMetrics } from '../../../shared/watching/metrics.ts'
 const NOW = 1_800_000_000_000
 
 describe('metrics in a log line', () => {
-  test('are declared in one directive for each set of dimensions', () => {
+  test('metrics are declared in one directive for each set of dimensions', () => {
     expect(toEmbeddedMetrics({ Logins: 1, LoginLatency: 43, Ec2Throttles: 2 }, 'cloud-auth/x', NOW)).toEqual({
       Logins: 1,
       LoginLatency: 43,
@@ -31,7 +31,7 @@ describe('metrics in a log line', () => {
     })
   })
 
-  test('are omitted without numbers or without a namespace', () => {
+  test('metrics are omitted without numbers or without a namespace', () => {
     expect(toEmbeddedMetrics({}, 'cloud-auth/x', NOW)).toEqual({})
     expect(toEmbeddedMetrics({ Lag: 1 }, '', NOW)).toEqual({})
   })

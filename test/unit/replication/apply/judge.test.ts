@@ -45,7 +45,7 @@ const having = (pieces: readonly BucketChanges[], setting = streaming) => {
   return at
 }
 
-describe('marks', () => {
+describe('marks of tree buckets', () => {
   test('a late write of a frozen process is rejected, although its item is as the journal entry expects', () => {
     const w = writer()
     w.commit(0, [x, '1'])
@@ -71,7 +71,7 @@ describe('marks', () => {
     expect(at.items.get('policy\nx')?.data).toEqual({ value: '3' })
   })
 
-  test('a piece raises the mark of its own bucket only', () => {
+  test("applying a piece of a window raises the mark of the piece's own bucket only", () => {
     const w = writer()
     const token = tokenAt('t')
     w.commit(0, [token, '1', NOW + DAY])
@@ -93,7 +93,7 @@ describe('marks', () => {
   })
 })
 
-describe('during the replay after a sync', () => {
+describe('items during the replay after a sync', () => {
   const replay: ApplySettings = { ...streaming, incarnation: 3, replayUntil: 2 }
 
   /** Makes a policy that was written twice. The sync has fetched its second state. */
@@ -150,7 +150,7 @@ describe('during the replay after a sync', () => {
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
   })
 
-  test('after its end, items must be as journal entries expect again', () => {
+  test('after the replay ends, items must be as journal entries expect again', () => {
     const w = writer()
     for (const value of ['1', '2', '3']) w.commit(0, [x, value])
     const third = piecesOf(w)[2] as BucketChanges
@@ -158,7 +158,7 @@ describe('during the replay after a sync', () => {
   })
 })
 
-describe('expired items that DynamoDB deletes at any time are no mismatch', () => {
+describe('expired items that DynamoDB has deleted, or not yet deleted, are no mismatch', () => {
   const token = tokenAt('t')
   /** Renews a token that expired at `NOW - DAY * days`. */
   const renewal = (days: number) => {
@@ -168,7 +168,7 @@ describe('expired items that DynamoDB deletes at any time are no mismatch', () =
     return piecesOf(w) as [BucketChanges, BucketChanges]
   }
 
-  test('a renewed token whose earlier copy is already deleted here, after its generation ended', () => {
+  test('a renewed token whose expired copy is already deleted here is no mismatch after its generation ended', () => {
     const [first, second] = renewal(6)
     const at = having([first])
     at.items.clear()
@@ -181,7 +181,7 @@ describe('expired items that DynamoDB deletes at any time are no mismatch', () =
     expect(judged(second, tables())).toEqual({ kind: 'mismatch', places: [token] })
   })
 
-  test('a recreated token whose expired predecessor still exists here', () => {
+  test('a recreated token whose expired predecessor still exists here is no mismatch', () => {
     const w = writer()
     w.commit(NOW * 1000, [token, '2', NOW + DAY])
     const [made] = piecesOf(w) as [BucketChanges]

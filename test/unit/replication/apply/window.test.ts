@@ -128,8 +128,8 @@ async function byMany(
   return late
 }
 
-describe('a window', () => {
-  test('gives the secondary the source’s items and sums', async () => {
+describe('applying a window of journal entries', () => {
+  test('a window gives the secondary the source’s items and sums', async () => {
     await fc.assert(
       fc.asyncProperty(history, async commits => {
         const { entries, items } = written(commits)
@@ -141,7 +141,7 @@ describe('a window', () => {
     )
   })
 
-  test('applied by several processes that crash and write late, gives the same result', async () => {
+  test('a window applied by several processes that crash and write late gives the same result', async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(), async (commits, seed) => {
         const { entries, items } = written(commits)
@@ -157,7 +157,7 @@ describe('a window', () => {
     )
   })
 
-  test('split anywhere, differently by each process, gives the same result', async () => {
+  test('a window split at any place, differently by each process, gives the same result', async () => {
     const cuts = fc.array(fc.nat(), { minLength: 3, maxLength: 3 })
     await fc.assert(
       fc.asyncProperty(history, cuts, fc.nat(), async (commits, moments, seed) => {
@@ -172,7 +172,7 @@ describe('a window', () => {
     )
   })
 
-  test('writes each item once however often it changed, within DynamoDB’s transaction limits', async () => {
+  test('a window writes each item once however often the item changed, within DynamoDB’s transaction limits', async () => {
     const w = writer()
     for (let n = 0; n < 250; n++) w.commit(0, [n % 2 ? a : b, `${n}`], [policyAt(`n${n}`), 'v'])
     const large = 'x'.repeat(300_000)
@@ -195,7 +195,7 @@ describe('a window', () => {
     expect(Math.max(...sizes.map(({ bytes }) => bytes))).toBeLessThan(4 * 2 ** 20)
   })
 
-  test('replayed over items that a sync fetched during writes, gives the same result', async () => {
+  test('a window replayed over items that a sync fetched during writes gives the same result', async () => {
     await fc.assert(
       fc.asyncProperty(
         history,
@@ -226,7 +226,7 @@ describe('a window', () => {
     )
   })
 
-  test('returns the items that mismatch, and applies all unrelated changes', async () => {
+  test('a window returns the items that mismatch, and applies all unrelated changes', async () => {
     const w = writer()
     w.commit(0, [a, '1'], [apart, '1'])
     w.commit(0, [a, '2'])
@@ -238,7 +238,7 @@ describe('a window', () => {
     expect(at.items.size).toBe(0)
   })
 
-  test('is busy while all writes conflict', async () => {
+  test('a window is busy while all its writes conflict', async () => {
     const w = writer()
     w.commit(0, [a, '1'])
     const at = tables()

@@ -65,7 +65,7 @@ const found = (says: Record<string, (string | undefined)[]>) => {
 }
 
 describe('findLastingFaults', () => {
-  test('returns suspects with the same fault at every look, and drops those that are right once', async () => {
+  test('findLastingFaults returns suspects with the same fault at every look, and drops suspects that are right once', async () => {
     const kept = await found({
       same: ['x', 'x', 'x'],
       changed: ['x', 'y', 'y'],
@@ -79,7 +79,7 @@ describe('findLastingFaults', () => {
     expect(kept).toEqual(['same', 'changed', 'clear at last'])
   })
 
-  test('does not wait if there are no suspects', async () => {
+  test('findLastingFaults does not wait if there are no suspects', async () => {
     ms = 0
     expect(await found({ a: [''], b: [''] })).toEqual([])
     expect(ms).toBe(0)

@@ -13,8 +13,8 @@ const hash = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
 const roots = { replicated: hash(1), local: hash(2) }
 const shown = (...faults: TreeFault[]) => toCorruptionReport(toTreeFindings(faults, roots), 1_800_000_000_123)
 
-describe('the report of a check', () => {
-  test('of a sound tree has both subtrees with their roots in base64, and no maps', () => {
+describe('the report of a Merkle check', () => {
+  test('the report of a sound tree has both subtrees with their roots in base64, and no maps', () => {
     expect(areFindingsCorrupt(toTreeFindings([], roots))).toBe(false)
     expect(shown()).toEqual({
       corrupted_root: false,
@@ -36,7 +36,7 @@ describe('the report of a check', () => {
     })
   })
 
-  test('lists faulty pages by number, with the fault of their own hash and their faulty subpages in order', () => {
+  test("the report lists faulty pages by number, with the page's own fault and its faulty subpages in order", () => {
     const { corrupted_tree_map: map, corrupted_root: whole } = shown(
       { level: 'page', of: 'local', page: 255 },
       { level: 'bucket', of: 'replicated', page: 5, subpage: 255 },
@@ -57,7 +57,7 @@ describe('the report of a check', () => {
     [{ level: 'whole' }, true, false, false],
     [{ level: 'root', of: 'replicated' }, false, true, false],
     [{ level: 'root', of: 'local' }, false, false, true],
-  ])('shows %j at its level only', (fault, whole, replicated, local) => {
+  ])('the report shows %j at its level only', (fault, whole, replicated, local) => {
     const report = shown(fault)
     expect(report.corrupted_root).toBe(whole)
     expect(report.corrupted_tree_map['1']?.corrupted_subtree_root).toBe(replicated)
@@ -65,7 +65,7 @@ describe('the report of a check', () => {
     expect(areFindingsCorrupt(toTreeFindings([fault], roots))).toBe(true)
   })
 
-  test('with every fault fits into one DynamoDB item', () => {
+  test('a report with every fault fits into one DynamoDB item', () => {
     const all = (['replicated', 'local'] as const).flatMap(of =>
       Array.from(
         { length: 65_536 },
@@ -76,7 +76,7 @@ describe('the report of a check', () => {
   })
 })
 
-test('a tree is corrupted as long as the last check of the same tree says so', () => {
+test('a tree counts as corrupted until a later check of the same tree finds no fault', () => {
   const check = (treeId: string, corrupted: boolean) => ({
     data: { treeId, corrupted, operation: 'o', startedAt: 0 },
   })

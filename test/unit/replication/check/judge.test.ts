@@ -54,8 +54,8 @@ const [first, second, stranger] = [itemAt(a), itemAt(b), itemAt(apart)]
 const token = itemAt(tokenAt('x'), 'v', now + 1000)
 const flipped: StoredItem = { ...first, data: { value: 'other' } }
 
-describe('a bucket', () => {
-  test('is right if its sums are those of its items, whatever else was read', () => {
+describe('judging a bucket of the tree', () => {
+  test('a bucket is right if its sums are those of its items, whatever other items were read', () => {
     expect(judged(a, sumOf(first, second), [first, second, stranger]).difference).toBe('')
     expect(judged(a, undefined, []).difference).toBe('')
     expect(judged(tokenAt('x'), sumOf(token), [token]).difference).toBe('')
@@ -92,20 +92,20 @@ describe('a bucket', () => {
       sumOf(token),
       [{ ...token, ttl: undefined } as never],
     ],
-  ])('is wrong with %s', (_, place, stored, items) => {
+  ])('a bucket is wrong with %s', (_, place, stored, items) => {
     const verdict = judged(place, stored, items)
     expect(verdict.difference).not.toBe('')
     expect(judged(place, stored, [...items].reverse()).difference).toBe(verdict.difference)
   })
 
-  test('ignores items of ended generations, which may exist or not', () => {
+  test('a bucket ignores items of ended generations, which may exist or not', () => {
     const past = itemAt(tokenAt('x'), 'v', now - 1_000_000)
     const sums = new Map([['g100', [1n, 2n, 3n] as const]])
     expect(judged(tokenAt('x'), { sums }, [past]).difference).toBe('')
     expect(judged(tokenAt('x'), { sums }, []).difference).toBe('')
   })
 
-  test('is right again after the repair of its items', () => {
+  test('a bucket is right again after the repair of its items', () => {
     const loose = { ...token, leaf: undefined, bucket: undefined, ttl: now + 4600 } as never as StoredItem
     for (const item of [flipped, loose, { ...second, leaf: 'wrong' }]) {
       const settled = repairItemPlace(item, TREE_ID, now)
@@ -119,7 +119,7 @@ describe('a bucket', () => {
   })
 })
 
-describe('a tally', () => {
+describe("a tally of the tree's items", () => {
   const items = [first, second, stranger, token]
   const bucketsOf = (of: string, page: number): Map<string, StoredTreeBucket> => {
     const own = items.filter(item => {
@@ -143,7 +143,7 @@ describe('a tally', () => {
     return `${of} ${Number.parseInt(pk.slice(-2), 16)} ${Number.parseInt(sk, 16)}`
   }
 
-  test('suspects exactly the buckets whose sums differ from the counted items', () => {
+  test('the tally suspects exactly the buckets whose sums differ from the counted items', () => {
     expect(suspects(items)).toEqual([])
     expect(suspects(items.slice(1))).toEqual([nameOf(first)])
     expect(suspects([...items, first])).toEqual([nameOf(first)])
@@ -154,14 +154,14 @@ describe('a tally', () => {
     expect(suspects([{ ...first, leaf: undefined } as never, ...items.slice(1)])).toEqual([nameOf(first)])
   })
 
-  test('ignores items of other products', () => {
+  test('the tally ignores items of other products', () => {
     expect(suspects([...items, { ...first, kind: 'toString' as never }])).toEqual([])
     expect(suspects([...items, { ...first, kind: 'cluster' }])).toEqual([])
   })
 })
 
-describe('a line about an item in a bucket', () => {
-  test('contains the key of the item and the leaf of its content', () => {
+describe('a line that describes an item of a bucket', () => {
+  test('the line contains the key of the item and the leaf of its content', () => {
     expect(parseBucketLine(formatBucketLine(token))).toEqual([
       'token',
       'token#x',
@@ -172,7 +172,7 @@ describe('a line about an item in a bucket', () => {
     expect(parseBucketLine(formatBucketLine(flipped))[3]).not.toBe(first.leaf)
   })
 
-  test.each(['', '{}', '[]', '["policy","p","q","leaf"]', '[1,2,3,4,5]'])('%j is rejected', text => {
+  test.each(['', '{}', '[]', '["policy","p","q","leaf"]', '[1,2,3,4,5]'])('the line %j is rejected', text => {
     expect(() => parseBucketLine(text)).toThrow()
   })
 })

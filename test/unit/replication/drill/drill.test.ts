@@ -171,7 +171,7 @@ describe('the check before a drill', () => {
     )
   }
 
-  test('passes if both clusters are ready and of one set, and stores the other’s name', async () => {
+  test('the check passes if both clusters are ready and in one set, and stores the peer’s name', async () => {
     expect(await checked()).toBe('there')
     expect(drill()?.peer).toBe('west')
   })
@@ -217,12 +217,12 @@ describe('the check before a drill', () => {
         }),
       /has no contact to its primary/,
     ],
-  ])('refuses a drill %s', async (_, set, text) => {
+  ])('the check refuses a drill %s', async (_, set, text) => {
     set()
     expect(await checked()).toMatch(text)
   })
 
-  test('waits half a minute for a temporary obstacle', async () => {
+  test('the check waits half a minute for a temporary obstacle', async () => {
     put(running())
     answers['own sys/replication/dr/status'] = { data: closedFormerPrimary }
     now += 29_999
@@ -245,34 +245,34 @@ describe('beginning a drill', () => {
     expect(drill()?.id === 'two').toBe(begins)
   })
 
-  test('is refused on a secondary', async () => {
+  test('a secondary refuses to begin a drill', async () => {
     become('secondary')
     expect([await beginDrill(run(), 'two'), drill()]).toEqual([false, undefined])
   })
 
-  test('by the same execution again keeps the progress', async () => {
+  test('beginning the drill again by the same execution keeps the progress', async () => {
     put(running({ id: 'two', step: 'settle' }))
     expect(await beginDrill(run(), 'two')).toBe(true)
     expect(drill()?.step).toBe('settle')
   })
 })
 
-describe('a step', () => {
+describe('a step of a drill', () => {
   test.each<[what: string, more: Partial<DrillRecord>]>([
     ['that an earlier attempt completed', { step: 'there' }],
     ['of a drill that has ended', { status: 'stopped' }],
-  ])('%s does nothing', async (_, more) => {
+  ])('the step %s does nothing', async (_, more) => {
     put(running(more))
     expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'done' })
     expect([asked, drill()]).toEqual([[], running(more)])
   })
 
-  test('of a drill that is no longer the newest is refused', async () => {
+  test('a step of a drill that is no longer the newest is refused', async () => {
     put(running())
     await expect(takeDrillStep(run(), 'two', 'check')).rejects.toThrow('another drill has begun')
   })
 
-  test('that waits for the former primary’s readiness gives up after a quarter of an hour', async () => {
+  test('a step that waits for the former primary’s readiness gives up after a quarter of an hour', async () => {
     answers['own sys/replication/dr/secondary/readiness'] = { data: readiness({ license: {} }) }
     put(running({ step: 'settle' }))
     expect(await takeDrillStep(run(), 'one', 'settle')).toEqual({ next: 'again' })
@@ -284,12 +284,12 @@ describe('a step', () => {
   })
 })
 
-describe('the end of a drill', () => {
+describe('reporting the end of a drill', () => {
   test.each<[step: string, result: string]>([
     ['check', 'refused'],
     ['there', 'stopped'],
     ['settle back', 'stopped'],
-  ])('in the step %s is reported as %s', async (step, result) => {
+  ])('a drill that ends in the step %s is reported as %s', async (step, result) => {
     put(running({ step }))
     await stopDrill(run(), 'one', 'why')
     await stopDrill(run(), 'one', 'why')
@@ -297,7 +297,7 @@ describe('the end of a drill', () => {
     expect(events[0]?.['next']).not.toBe('')
   })
 
-  test('is sent once, and not for another drill', async () => {
+  test('the report of a drill is sent once, and not for another drill', async () => {
     put(running({ id: 'two' }))
     await stopDrill(run(), 'one', 'why')
     expect(events).toEqual([])
@@ -327,13 +327,13 @@ describe('a switch in a drill', () => {
     return done.ok ? done.value.there?.unserved : done.fault
   }
 
-  test('that an earlier attempt completed is not repeated, however long it took', async () => {
+  test('a switch that an earlier attempt completed is not repeated, however long the switch took', async () => {
     becomes()
     expect(await unservedIn()).toBeNull()
     expect(asked.filter(one => one.endsWith('promote'))).toEqual([])
   })
 
-  test('is repeated for ten minutes after a 503 or a lost answer', async () => {
+  test('a switch is repeated for ten minutes after a 503 or a lost answer', async () => {
     let times = 0
     answers[promote] = () => {
       times += 1
@@ -350,13 +350,13 @@ describe('a switch in a drill', () => {
     expect(now - START).toBeGreaterThanOrEqual(10 * MINUTE)
   })
 
-  test('is not repeated after a refusal', async () => {
+  test('a refused switch is not repeated', async () => {
     answers[promote] = { status: 400, text: 'no' }
     await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
     expect(asked.filter(one => one === promote)).toHaveLength(1)
   })
 
-  test('with two primaries waits, then stops the drill', async () => {
+  test('with two primaries the switch waits, then stops the drill', async () => {
     becomes()
     answers['own sys/replication/dr/status'] = { data: primaryOf('west') }
     const follow = (more: object) =>
@@ -370,7 +370,7 @@ describe('a switch in a drill', () => {
     await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
   })
 
-  test('stops after a malformed answer, and is retried without an answer', async () => {
+  test('a malformed answer stops the switch, and a missing answer is retried', async () => {
     answers['peer sys/replication/dr/status'] = { data: {} }
     await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
     answers['peer sys/replication/dr/status'] = () => {
@@ -379,7 +379,7 @@ describe('a switch in a drill', () => {
     await expect(switched()).rejects.toMatchObject({ name: 'Error', message: 'peer: no route' })
   })
 
-  test('is measured by the longest time without a serving cluster', async () => {
+  test('the drill measures the longest time without a serving cluster', async () => {
     // no cluster serves for more than 1 s; then a cluster serves until the end
     let isAsked = false
     const served = [200, 503, 503, 503, 503, 200]
@@ -394,7 +394,7 @@ describe('a switch in a drill', () => {
     expect(await unservedIn()).toBeGreaterThanOrEqual(1000)
   })
 
-  test('makes the former primary follow once, under its name', async () => {
+  test("the switch makes the former primary follow once, under the former primary's name", async () => {
     becomes()
     const done = () => changeDrillRoles(drilling(), running({ step: 'follow' }), 'there', 'follow')
     answers['own sys/replication/dr/secondary/update-primary'] = () => {
@@ -418,7 +418,7 @@ describe('a switch in a drill', () => {
   })
 })
 
-test('counts commits lost since its beginning, and stops if they cannot be read', async () => {
+test('the drill counts commits lost since its beginning, and stops if the lost commits cannot be read', async () => {
   const losing = {
     ...run(),
     clock: run().ports.clock,

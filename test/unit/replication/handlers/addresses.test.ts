@@ -13,7 +13,7 @@ describe('an address parameter', () => {
     ['EAST.example.com:443', 'https://east.example.com'],
     ['http://127.0.0.1:8200', 'http://127.0.0.1:8200'],
     ['http://localhost:8200/', 'http://localhost:8200'],
-  ])('%j is stored as %j', (given, kept) =>
+  ])('the address %j is stored as %j', (given, kept) =>
     expect(parseMemberAddress(given, 'x', { plainEndpoints: true })).toBe(kept),
   )
 
@@ -36,7 +36,7 @@ describe('an address parameter', () => {
     ':8200',
     'not an address',
     `https://${'a'.repeat(260)}.example`,
-  ])('%j is rejected, and not repeated in the error text', given => {
+  ])('the address %j is rejected, and not repeated in the error text', given => {
     expect(() => parseMemberAddress(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
       'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
     )
@@ -48,7 +48,7 @@ test.each([
   'localhost',
   'https://169.254.169.254',
   'https://[::ffff:169.254.169.254]',
-])('%j, on this machine or its network, is rejected by a deployment', given =>
+])('a deployment rejects the address %j, which is on its own machine or network', given =>
   expect(() => parseMemberAddress(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
     'primary_api_addr must be an https address',
   ),

@@ -29,7 +29,7 @@ describe('certificates of the authorities for a primary’s certificate', () => 
     ['a folder in another spelling', { ca_path: './old//' }, [two, three]],
     ['the root folder, without duplicates', { ca_path: '.' }, [one, two, three]],
     ['several parameters', { ca_cert: two, ca_file: 'a.pem', ca_path: 'old/older' }, [two, one, three]],
-  ])('are found by %s', async (_, given, pem) => expect(await found(given)).toEqual(pem))
+  ])('certificates are found by %s', async (_, given, pem) => expect(await found(given)).toEqual(pem))
 
   const NAMES = 'a.pem, old/a.pem, old/older/b.pem, older.pem'
   const NEXT =
@@ -46,20 +46,20 @@ describe('certificates of the authorities for a primary’s certificate', () => 
     [{ ca_path: '/' }],
     [{ ca_path: '..' }],
     [{ ca_path: 'ol' }],
-  ])('%j matches no file of the deployment', async given => {
+  ])('the name %j matches no certificate file of the deployment', async given => {
     const [[field = '', name]] = Object.entries(given) as [[string, string]]
     expect(await found(given)).toBe(
       `${field} ${JSON.stringify(name)} names no certificate file of this deployment, which has: ${NAMES}; ${NEXT}`,
     )
   })
 
-  test('a deployment without certificates says so', async () => {
+  test('a deployment without certificates is reported as such', async () => {
     expect(await found({ ca_file: 'a.pem' }, {})).toBe(
       `ca_file: this deployment has no certificate files; ${NEXT}`,
     )
   })
 
-  test('are limited to what a link stores', async () => {
+  test('the number of certificates is limited to what a link stores', async () => {
     const large = { ...SHIPPED, 'large.pem': createLocalAuthority('x'.repeat(15_000)).cert }
     expect(await found({ ca_path: 'old' }, large)).toHaveLength(2)
     expect(await found({ ca_path: '.' }, large)).toMatch(

@@ -54,7 +54,7 @@ const codeAndText = (error: { code: string; message: string }) =>
   `${error.code}: ${error.message.replace(/[0-9a-f-]{36}/, '<id>')}`
 
 describe('a demotion', () => {
-  test('waits for its workflow, and returns the end of the journal', async () => {
+  test('the demotion waits for its workflow, and returns the end of the journal', async () => {
     const { demote, commits, started } = world({}, { status: 'done' })
     const { answer, changes } = await demote()
     expect(answer).toEqual({
@@ -65,7 +65,7 @@ describe('a demotion', () => {
     expect([changes, started, commits.length]).toEqual([undefined, ['demotion'], 1])
   })
 
-  test('of a cluster that has already stepped down changes nothing, and returns the same answer', async () => {
+  test('demoting a cluster that has already stepped down changes nothing, and returns the same answer', async () => {
     const { demote, commits, started } = world({ mode: 'secondary', epoch: '000003.0123456789ab' })
     expect((await demote()).answer).toEqual({
       kind: 'data',
@@ -94,7 +94,7 @@ describe('a demotion', () => {
       {},
       'busy: the operation <id> (demotion) is still running, at the step close; GET sys/replication/dr/status shows its progress',
     ],
-  ])('is refused %s', async (_, parts, becomes, text) => {
+  ])('the demotion is refused %s', async (_, parts, becomes, text) => {
     expect(await world(parts, becomes).demote().catch(codeAndText)).toBe(text)
   })
 })

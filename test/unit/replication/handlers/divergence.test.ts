@@ -68,7 +68,7 @@ const shown = async (...given: Parameters<typeof answered>) => (await answered(.
 const NONE = { complete: true, waits_for: '', lost: [], next: '', diverging: [] }
 
 describe('commits that a fail-over has lost', () => {
-  test('are listed by commit and key: written, deleted, and too large to keep', async () => {
+  test('lost commits are listed by commit and key: written, deleted, and too large to keep', async () => {
     const parts = [
       part('000000003.abc/0000-1', [
         entry(4),
@@ -100,7 +100,7 @@ describe('commits that a fail-over has lost', () => {
     })
   })
 
-  test('of a sync that began twice are listed once', async () => {
+  test('commits lost in a sync that began twice are listed once', async () => {
     const parts = [
       part('000000003.abc/0000-1', [entry(4)]),
       part('000000003.bcd/0000-1', [entry(4), entry(5)]),
@@ -108,7 +108,7 @@ describe('commits that a fail-over has lost', () => {
     expect((await shown(parts)).lost.map(one => one.position)).toEqual([pos(4), pos(5)])
   })
 
-  test.each([1, 2, 3, 7, 100])('come in pages of %i, each exactly once', async limit => {
+  test.each([1, 2, 3, 7, 100])('lost commits come in pages of %i, each commit exactly once', async limit => {
     const parts = Array.from({ length: 20 }, (_, index) =>
       part(
         `00000000${3 + Math.floor(index / 10)}.abc/${String(index % 10).padStart(4, '0')}-10`,
@@ -126,7 +126,7 @@ describe('commits that a fail-over has lost', () => {
     expect(found).toEqual(parts.flatMap(({ data }) => data.entries.map(one => one.pos)))
   })
 
-  test('are counted by kind over all reports in the first page only, whatever its size', async () => {
+  test('lost commits are counted by kind over all reports in the first page only, whatever its size', async () => {
     const child = { kind: 'child', pk: 'token#a', sk: 'b', item: {} }
     const parts = [
       part('000000003.abc/0000-1', [entry(4), entry(5, { changes: [child] })]),
@@ -145,13 +145,13 @@ describe('commits that a fail-over has lost', () => {
     expect(await shown(parts, { limit: 1, after: next })).not.toHaveProperty('counts')
   })
 
-  test('are none on a cluster that has never lost anything, after every name', async () => {
+  test('a cluster that has never lost a commit lists no commits, after every name', async () => {
     expect(await shown([])).toEqual({ ...NONE, counts: { commits: 0, kinds: {} } })
     expect(await shown([part('000000003.abc/0000-1', [entry(4)])], { after: 'zzz' })).toEqual(NONE)
   })
 })
 
-describe('completeness of the report', () => {
+describe('completeness of the loss report', () => {
   const link = {
     name: 'n',
     secondaryId: 'west',
@@ -252,7 +252,7 @@ describe('items that keep differing from the primary’s', () => {
   ]
   const found = (link: string) => ({ ...key('diverging'), data: { treeId: 'l', link, keys } })
 
-  test('are listed with rounds, given_up and the short name that status shows', async () => {
+  test('diverging items are listed with rounds, given_up and the short name that status shows', async () => {
     const { diverging } = await shown([], {}, { diverging: found('n') })
     const [x] = keys
     expect(diverging).toEqual([
@@ -269,7 +269,7 @@ describe('items that keep differing from the primary’s', () => {
     ])
   })
 
-  test('of another primary are not listed', async () => {
+  test('diverging items of another primary are not listed', async () => {
     expect((await shown([], {}, { diverging: found('other') })).diverging).toEqual([])
   })
 })

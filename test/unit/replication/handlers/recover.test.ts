@@ -28,10 +28,10 @@ function world(parts: Partial<ClusterRecord>) {
   return { recover: () => recoverPrimaryLink(call), woken: () => woken }
 }
 
-describe('recover', () => {
+describe('the endpoint recover', () => {
   const following = { link: { ...own, primaryKey: 'p' } }
 
-  test('stores the request, and wakes the puller', async () => {
+  test('recover stores the request, and wakes the puller', async () => {
     const { recover, woken } = world(following)
     const { answer, changes, afterwards } = recover()
     expect(answer.warnings).toEqual([expect.stringContaining('starts again')])
@@ -45,13 +45,13 @@ describe('recover', () => {
   test.each<[parts: Partial<ClusterRecord>, warning: string]>([
     [{ link: own }, 'follows nobody'],
     [{ mode: 'primary', link: own }, 'is a primary'],
-  ])('changes nothing on %o and says why', (parts, warning) => {
+  ])('recover changes nothing on %o and says why', (parts, warning) => {
     const { answer, ...rest } = world(parts).recover()
     expect(answer.warnings).toEqual([expect.stringContaining(warning)])
     expect(rest).toEqual({})
   })
 
-  test('is refused on a cluster without a set', () => {
+  test('a cluster without a set refuses recover', () => {
     expect(() => world({ mode: 'disabled' }).recover()).toThrow(
       'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
     )

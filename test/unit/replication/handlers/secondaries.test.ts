@@ -107,8 +107,8 @@ async function tokenOf(call: Parameters<typeof makeSecondaryToken>[0]) {
   return makeSecondaryToken(call)
 }
 
-describe('an activation token', () => {
-  test('without a public key is returned like a wrapped answer', async () => {
+describe('requesting an activation token', () => {
+  test('without a public key the token is returned like a wrapped answer', async () => {
     const { call } = await callOf({ id: 'us-west' })
     const { answer, changes } = await tokenOf(call)
     if (answer.kind !== 'wrapped') throw new Error('no wrapping')
@@ -131,7 +131,7 @@ describe('an activation token', () => {
     expect(JSON.stringify(changes)).not.toContain(answer.info.token)
   })
 
-  test('for a public key is encrypted, and its text reveals nothing', async () => {
+  test('a token for a public key is encrypted, and its text reveals nothing', async () => {
     const { publicKey } = await makePendingLinkKey(NOW, around)
     const { call } = await callOf({ id: 'us-west', secondary_public_key: publicKey, ttl: 60 })
     const { answer, changes } = await tokenOf(call)
@@ -160,7 +160,7 @@ describe('an activation token', () => {
       { deployment: { plainEndpoints: true } },
       'http://abc.example.com',
     ],
-  ])('contains the primary’s address %s', async (_, world, address) => {
+  ])('the token contains the primary’s address %s', async (_, world, address) => {
     const { answer } = await tokenOf((await callOf({ id: 'a' }, world)).call)
     expect(answer.kind === 'wrapped' && readActivationClaims(answer.info.token)?.addr).toBe(address)
   })
@@ -202,13 +202,13 @@ describe('an activation token', () => {
       [],
       'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
-  ])('rejects %s', async (_, given, items, text) => {
+  ])('a request with %s is rejected', async (_, given, items, text) => {
     const { call } = await callOf(given, { items })
     const refusal = await tokenOf(call).catch(codeAndText)
     expect(refusal).toEqual(['invalid_request', text])
   })
 
-  test('with replace ends the earlier admission in the same commit, under every name of that cluster', async () => {
+  test('with replace the request ends the earlier admission in the same commit, under every name of that cluster', async () => {
     const cluster = '11111111-2222-3333-4444-555555555555'
     const items = [
       secondary({ id: 'a', cluster, publicKey: 'k' }),
@@ -233,7 +233,7 @@ describe('an activation token', () => {
   test.each<[string, Item[]]>([
     ['free', []],
     ['revoked', [secondary({ id: 'a', cluster: 'c-2', revokedAt: 5 })]],
-  ])('with replace ends nothing if the name is %s', async (_, items) => {
+  ])('with replace the request ends no admission if the name is %s', async (_, items) => {
     const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
     const { answer, changes = [] } = await tokenOf(call)
     expect(changes.flatMap(change => (change.kind === 'put' ? [change.key.kind] : []))).toEqual([
@@ -243,7 +243,7 @@ describe('an activation token', () => {
     expect([answer.warnings, notes]).toEqual([undefined, []])
   })
 
-  test('reuses the name of a revoked admission', async () => {
+  test('the request reuses the name of a revoked admission', async () => {
     const { call } = await callOf({ id: 'a' }, { items: [secondary({ id: 'a', revokedAt: 5 })] })
     const { changes } = await tokenOf(call)
     expect(changes).toContainEqual(
@@ -252,18 +252,21 @@ describe('an activation token', () => {
   })
 })
 
-describe('a public key', () => {
-  test.each<ClusterMode>(['disabled', 'secondary'])('is made on a cluster in mode %s', async mode => {
-    const { call } = await callOf({}, { mode })
-    const { answer, changes } = await generateLinkPublicKey(call)
-    const text = answer.kind === 'data' ? String(answer.data['secondary_public_key']) : ''
-    expect(parseLinkPublicKeys(text)).toBeDefined()
-    expect(changes).toEqual([
-      expect.objectContaining({ kind: 'put', key: key('pending-key'), expected: 'any' }),
-    ])
-  })
+describe('making a public key on a future secondary', () => {
+  test.each<ClusterMode>(['disabled', 'secondary'])(
+    'a public key is made on a cluster in mode %s',
+    async mode => {
+      const { call } = await callOf({}, { mode })
+      const { answer, changes } = await generateLinkPublicKey(call)
+      const text = answer.kind === 'data' ? String(answer.data['secondary_public_key']) : ''
+      expect(parseLinkPublicKeys(text)).toBeDefined()
+      expect(changes).toEqual([
+        expect.objectContaining({ kind: 'put', key: key('pending-key'), expected: 'any' }),
+      ])
+    },
+  )
 
-  test('is not made on a primary', async () => {
+  test('a primary refuses to make a public key', async () => {
     const { call } = await callOf({}, { mode: 'primary' })
     expect(await generateLinkPublicKey(call).catch(codeAndText)).toEqual([
       'invalid_request',

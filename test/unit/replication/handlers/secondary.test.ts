@@ -103,8 +103,8 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
 const codeAndText = (error: { code: string; message: string }) =>
   `${error.code}: ${error.message.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '<id>')}`
 
-describe('secondary/enable', () => {
-  test('begins an operation in one commit, starts its workflow with the id only, and waits for the primary', async () => {
+describe('the endpoint secondary/enable', () => {
+  test('secondary/enable begins an operation in one commit, starts its workflow with the id only, and waits for the primary', async () => {
     const { enable, commits, started, notes } = world({ becomes: { step: 'close' } })
     const { answer, changes } = await enable({ token: TOKEN, primary_api_addr: 'b.example' })
     expect(answer).toEqual({
@@ -138,7 +138,7 @@ describe('secondary/enable', () => {
     expect(notes).toEqual([expect.objectContaining({ event: 'activation', operation: id, cluster: 'c-1' })])
   })
 
-  test('accepts a token encrypted for its newest key only', async () => {
+  test('secondary/enable accepts a token encrypted for its newest key only', async () => {
     const text = generateLinkKeyPairs(randomBytes)
     const pending: Item<'pending-key'> = {
       ...key('pending-key'),
@@ -227,11 +227,11 @@ describe('secondary/enable', () => {
       {},
       'busy: the operation <id> (activation) is still running, at the step handshake; GET sys/replication/dr/status shows its progress',
     ],
-  ])('rejects %s', async (_, given, parts, text) => {
+  ])('secondary/enable rejects %s', async (_, given, parts, text) => {
     expect(await world(parts).enable(given).catch(codeAndText)).toBe(text)
   })
 
-  test('a rejected request has changed nothing', async () => {
+  test('a rejected request to secondary/enable has changed nothing', async () => {
     const { enable, commits, started } = world()
     for (const token of ['', 'x', 'x.y.z', tokenUntil(NOW / 1000)])
       await enable({ token }).catch(() => undefined)

@@ -217,10 +217,13 @@ test.each<[string, fault.OperationFailed, status: string, retryAfter: number | u
   },
 )
 
-test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [given, code, text]) => {
-  expect([given.code, given.message]).toEqual([code, text])
-  expect(text).toMatch(/; ./)
-})
+test.each(Object.entries(rows))(
+  'the text of the fault %s says what is wrong, and what to do next',
+  (_, [given, code, text]) => {
+    expect([given.code, given.message]).toEqual([code, text])
+    expect(text).toMatch(/; ./)
+  },
+)
 
 test.each([
   ['States.Timeout', '', 'its Lambda was stopped, or could not be started'],

@@ -41,14 +41,14 @@ const steps = Object.entries(workflowDefinitions).flatMap(([name, workflow]) =>
 )
 
 test.each(steps)(
-  '%s in the step %s can be replaced only while it waits for another cluster',
+  'the operation %s in the step %s can be replaced only while the operation waits for another cluster',
   async (name, step) => {
     const ways = await Promise.all(asked.map(async to => ((await madeWay({ name, step }, to)) ? [to] : [])))
     expect(ways.flat()).toEqual(making[`${name} ${step}`] ?? [])
   },
 )
 
-test('the replaced operation ends in the commit that begins the other one, with a text that names it', async () => {
+test('a replaced operation ends in the commit that begins the new operation, with a text that names the new one', async () => {
   expect(await madeWay({}, 'update-primary')).toEqual([
     expect.objectContaining({
       data: expect.objectContaining({

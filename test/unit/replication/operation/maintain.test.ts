@@ -66,12 +66,12 @@ test.each([
   [3 * MINUTE, 3],
   [4 * MINUTE, 4],
   [24 * 60 * MINUTE, 12],
-])('after %i ms an operation may have had %i executions', (age, count) => {
+])('an operation that began %i ms ago may have had %i executions', (age, count) => {
   expect(maxExecutionsAtAge(age)).toBe(count)
 })
 
 describe('maintaining the running operation', () => {
-  test('starts its workflow if the process died after the commit', async () => {
+  test("maintenance starts the operation's workflow if the process died after the commit", async () => {
     const record = recordWith()
     const { store } = memoryStore([record])
     const operating = createOperationStart({ entropy: { bytes: () => Buffer.alloc(0), uuid: () => ID } })
@@ -89,7 +89,7 @@ describe('maintaining the running operation', () => {
     expect(started).toEqual([`activation ${ID} 0`])
   })
 
-  test('starts the next execution after the previous ones ended, and none while one runs', async () => {
+  test('maintenance starts the next execution after earlier executions ended, and none while one execution runs', async () => {
     const { store } = memoryStore([recordWith({ operation: ID }), operationWith()])
     const clock = at(BEGUN + 3 * MINUTE)
     const second = machines(['0'])
@@ -100,7 +100,7 @@ describe('maintaining the running operation', () => {
     expect(none.started).toHaveLength(3)
   })
 
-  test('does nothing without an operation', async () => {
+  test('maintenance does nothing without an operation', async () => {
     const { started, workflows } = machines()
     await maintainOperation({ store: memoryStore([recordWith()]).store, clock: at(BEGUN), workflows })
     await maintainOperation({ store: memoryStore([]).store, clock: at(BEGUN), workflows })

@@ -295,13 +295,16 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   ],
 }
 
-test('every refusal is in this table', () => {
+test('every refusal of an operation is in this table', () => {
   expect(Object.keys(rows).sort()).toEqual(
     [...Object.keys(role), ...Object.keys(token), ...Object.keys(journal)].sort(),
   )
 })
 
-test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [refusal, code, text]) => {
-  expect([refusal.code, refusal.message]).toEqual([code, text])
-  expect(text).toMatch(/; ./)
-})
+test.each(Object.entries(rows))(
+  'the text of the refusal %s says what is wrong, and what to do next',
+  (_, [refusal, code, text]) => {
+    expect([refusal.code, refusal.message]).toEqual([code, text])
+    expect(text).toMatch(/; ./)
+  },
+)

@@ -47,7 +47,7 @@ const waitingItem = (): Item<'waiting'> => ({
 })
 
 describe('an execution that was started by hand', () => {
-  test('is stored for an hour, with its token encrypted', async () => {
+  test('the execution is stored for an hour, with its token encrypted', async () => {
     const { ports, clock, commits } = world()
     await noteWaitingExecution('activation', { token: 't', options: { force: false } }, ports)
     expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
@@ -60,7 +60,7 @@ describe('an execution that was started by hand', () => {
     expect(await readWaitingExecution('activation', ports)).toBeUndefined()
   })
 
-  test('gets the operation’s id, and no second execution starts', async () => {
+  test('the execution gets the operation’s id, and no second execution starts', async () => {
     const { ports, calls } = world()
     await startAndAwaitWorkflow('activation', 'op-1', waitingItem(), ports)
     expect(calls).toEqual(['signal t {"operation":"op-1"}'])
@@ -69,13 +69,13 @@ describe('an execution that was started by hand', () => {
   test.each<[string, () => Promise<boolean>]>([
     ['has ended', async () => false],
     ['cannot be reached', () => Promise.reject(new Error('no'))],
-  ])('that %s is replaced by a new one', async (_, signalled) => {
+  ])('an execution that %s is replaced by a new execution', async (_, signalled) => {
     const { ports, calls } = world({ signalled })
     await startAndAwaitWorkflow('activation', 'op-1', waitingItem(), ports)
     expect(calls).toEqual(['signal t {"operation":"op-1"}', 'start activation op-1'])
   })
 
-  test('is not required to start a workflow', async () => {
+  test('a workflow starts without a manually started execution', async () => {
     const { ports, calls } = world()
     await startAndAwaitWorkflow('activation', 'op-1', undefined, ports)
     expect(calls).toEqual(['start activation op-1'])

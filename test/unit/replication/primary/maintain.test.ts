@@ -120,8 +120,8 @@ const primary = (mode: JournalHead['mode'] = 'writing') => {
   head = { ...head, mode, ownEpoch: EPOCH }
 }
 
-describe('closing holes', () => {
-  test('happens on a primary', async () => {
+describe('closing holes in the journal', () => {
+  test('a primary closes the holes', async () => {
     primary()
     await closeJournalHoles(ports())
     expect(calls).toContain('head')
@@ -133,7 +133,7 @@ describe('closing holes', () => {
     ['a restored copy', { homeTable: 'other tables' }],
     ['a cluster without replication', { mode: 'disabled' }],
     ['a cluster that is being wiped', { mode: 'bootstrapping' }],
-  ])('does not happen on %s', async (_, change) => {
+  ])('holes are not closed on %s', async (_, change) => {
     primary()
     become({ ...record(), ...change })
     await closeJournalHoles(ports())
@@ -142,7 +142,7 @@ describe('closing holes', () => {
   })
 })
 
-describe('refreshing hashes', () => {
+describe('refreshing hashes of the tree', () => {
   test.each<[role: 'primary' | 'secondary', mode: JournalHead['mode'], refreshed: boolean]>([
     ['primary', 'writing', true],
     ['primary', 'closed', false],
@@ -151,7 +151,7 @@ describe('refreshing hashes', () => {
     ['secondary', 'draining', false],
     ['secondary', 'closed', false],
     ['secondary', 'writing', false],
-  ])('on a %s whose journal is %s: %s', async (role, mode, refreshed) => {
+  ])('hashes are refreshed on a %s whose journal is %s: %s', async (role, mode, refreshed) => {
     if (role === 'primary') primary(mode)
     else head = { ...head, mode }
     await refreshDueTreeHashes(ports(), 'paced')
@@ -159,7 +159,7 @@ describe('refreshing hashes', () => {
   })
 })
 
-describe('a paced refresh', () => {
+describe("a paced refresh of the tree's hashes", () => {
   /** Returns the numbers of the pages that were read since the last call. */
   function pagesRead(): number {
     const read = calls.filter(name => name === 'page').length
@@ -175,15 +175,18 @@ describe('a paced refresh', () => {
     [1, 1200],
     [10, 12_000],
     [256, 307_200],
-  ])('after one that computed %i pages begins %i ms later at the earliest', async (pages, pause) => {
-    changing(pages)
-    whole = { at: now - pause + 1000, pages }
-    expect(await paced()).toBe(0)
-    whole = { at: now - pause, pages }
-    expect(await paced()).toBe(pages)
-  })
+  ])(
+    'a refresh after one that computed %i pages begins %i ms later at the earliest',
+    async (pages, pause) => {
+      changing(pages)
+      whole = { at: now - pause + 1000, pages }
+      expect(await paced()).toBe(0)
+      whole = { at: now - pause, pages }
+      expect(await paced()).toBe(pages)
+    },
+  )
 
-  test('after one of all pages begins ten minutes later at the earliest', async () => {
+  test('a refresh after one of all pages begins ten minutes later at the earliest', async () => {
     body = []
     head = { ...head, retainedFrom: 9 }
     whole = { at: now - 599_000, pages: 512 }
@@ -192,7 +195,7 @@ describe('a paced refresh', () => {
     expect(await paced()).toBe(512)
   })
 
-  test('stores its start time and its number of pages, which pace the next one', async () => {
+  test('a refresh stores its start time and its number of pages, which pace the next refresh', async () => {
     changing(20)
     expect(await paced()).toBe(20)
     expect(whole).toMatchObject({ at: now, pages: 20 })
@@ -202,7 +205,7 @@ describe('a paced refresh', () => {
     expect(await paced()).toBe(20)
   })
 
-  test('of a tree without roots begins immediately', async () => {
+  test('a refresh of a tree without roots begins immediately', async () => {
     changing(1)
     head = { ...head, retainedFrom: 9 }
     whole = { at: now, pages: 512 }
@@ -210,14 +213,14 @@ describe('a paced refresh', () => {
     expect(await paced()).toBe(512)
   })
 
-  test('on request begins immediately', async () => {
+  test('a requested refresh begins immediately', async () => {
     changing(3)
     whole = { at: now, pages: 512 }
     await refreshDueTreeHashes(ports(), 'now')
     expect(pagesRead()).toBe(3)
   })
 
-  test('never sleeps, because waiting Lambdas cost money', async () => {
+  test('a paced refresh never sleeps, because waiting Lambdas cost money', async () => {
     changing(10)
     whole = { at: now, pages: 512 }
     await paced()
@@ -259,7 +262,7 @@ async function trimmed(ages: readonly number[], parts: Partial<JournalHead> = {}
   return head.retainedFrom
 }
 
-describe('retainedFrom', () => {
+describe('the first retained position of a journal, retainedFrom', () => {
   test.each<[string, number[], number]>([
     ['stays while no journal entry is older than 29.5 days', [29.4, 29.1, 3, 1], 0],
     ['moves to the first journal entry younger than 29 days', [29.6, 29.2, 28.9, 1], 2],
@@ -276,17 +279,17 @@ describe('retainedFrom', () => {
     ['applying', 2],
     ['draining', 0],
     ['syncing', 0],
-  ])('stays in mode %s at %i', async (mode, from) => {
+  ])('retainedFrom stays in mode %s at %i', async (mode, from) => {
     const own = mode === 'writing' || mode === 'closed' ? EPOCH : ''
     const unfinishedSync = mode === 'syncing' ? 'all' : null
     expect(await trimmed([40, 31, 2, 1], { mode, ownEpoch: own, unfinishedSync })).toBe(from)
   })
 
-  test('never exceeds the applied position', async () => {
+  test('retainedFrom never exceeds the applied position', async () => {
     expect(await trimmed([40, 40, 40, 40], { applied: 2 })).toBe(2)
   })
 
-  test('keeps all journal entries younger than 29 days, and none that may be deleted', () =>
+  test('retainedFrom keeps all journal entries younger than 29 days, and no entry that may be deleted', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 60 }), async given => {
         const ages = given.sort((a, b) => b - a)

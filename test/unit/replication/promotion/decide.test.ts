@@ -90,7 +90,7 @@ describe('obstacles of a promotion that force overrides', () => {
     ['no journal', { head: undefined }, 'invalid_request', /first sync has not ended/],
     ['a restored copy', { copied: true }, 'invalid_request', /secondary\/disable makes an ordinary cluster/],
     ['a keyring that decrypts nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
-  ])('%s refuses a promotion also with force', (_, facts, code, text) => {
+  ])('with %s a promotion is refused even with force', (_, facts, code, text) => {
     for (const force of [false, true]) {
       const { refused } = decide(facts, force)
       expect(refused?.code).toBe(code)
@@ -131,7 +131,7 @@ describe('obstacles of a promotion that force overrides', () => {
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, 30],
     ['a lag and a corrupted tree', { primary: { ...answers, lag: 7000 }, corrupted: true }, 30],
     ['a keyring that cannot be unwrapped', { keyring: { opened: 0, failed: ['x'] } }, 30],
-  ])('Retry-After after %s', (_, facts, seconds) => {
+  ])('the Retry-After of a refusal because of %s', (_, facts, seconds) => {
     expect(decide(facts).refused?.retryAfter).toBe(seconds)
   })
 
@@ -141,12 +141,12 @@ describe('obstacles of a promotion that force overrides', () => {
   })
 })
 
-describe('no obstacle', () => {
-  test('is a lag of 5 s', () => {
+describe('facts that are no obstacle to a promotion', () => {
+  test('a lag of 5 s is no obstacle', () => {
     expect(decide({ primary: { ...answers, lag: 5000 } })).toEqual({ warnings: [] })
   })
 
-  test('is a primary that was silent for a minute; the warning names position and time', () => {
+  test('a primary that was silent for a minute is no obstacle, and the warning names position and time', () => {
     const { refused, warnings } = decide(silentFor(60_000))
     expect(refused).toBeUndefined()
     expect(warnings).toEqual([
@@ -162,24 +162,24 @@ describe('no obstacle', () => {
     [100, /: everything after the primary’s last answer, and nothing that came before it$/],
     [99, /nothing that came before it$/],
   ])(
-    'the warning about a silent primary counts the missing positions if it reported %s',
+    'the warning about a silent primary counts the missing positions if the primary reported %s',
     (heard, expected) => {
       expect(decide({ ...silentFor(60_000), lastKnownPosition: heard }).warnings[0]).toMatch(expected)
     },
   )
 
-  test('is a lost primary, but other obstacles still count', () => {
+  test('a silent primary is no obstacle, but other obstacles still count', () => {
     expect(decide({ ...silentFor(60_000), corrupted: true }).refused?.text).toMatch(/corrupted/)
   })
 
-  test('is a primary of an older format; the warning says that it cannot return before its upgrade', () => {
+  test('a primary of an older format is no obstacle; the warning says that the primary cannot return before its upgrade', () => {
     const { refused, warnings } = decide({ format: 2 })
     expect(refused).toBeUndefined()
     expect(warnings).toEqual([expect.stringMatching(/format 1, this cluster 2.*upgrade/)])
   })
 })
 
-describe('the text of each obstacle', () => {
+describe('the text of each obstacle to a promotion', () => {
   const LAST = '; repeat this later, or use force'
   const FINAL = '; force does not help here'
   const rows: Readonly<Record<string, readonly [facts: Partial<PromotionFacts>, text: string][]>> = {
@@ -285,7 +285,7 @@ describe('the text of each obstacle', () => {
     ],
   }
 
-  test('every check is in this table', () => {
+  test('every obstacle to a promotion is in this table', () => {
     expect(runPromotionChecks(fine).map(({ name }) => name)).toEqual(Object.keys(rows))
   })
 

@@ -40,7 +40,7 @@ function closed(seq: number, there: readonly number[]) {
 }
 
 describe('a closed journal', () => {
-  test('is ready only after its open positions are closed, so that a late writer is rejected', async () => {
+  test('a closed journal is ready only after its open positions are closed, so that a late writer is rejected', async () => {
     const { entries, ready } = closed(4, [1, 3])
     const found = await ready()
     expect([...entries.keys()].sort()).toEqual([1, 2, 3, 4])

@@ -39,14 +39,14 @@ test.each([
     [],
     SECOND,
   ],
-])('a new epoch is higher than %s', (_, before, seen, next) => {
+])('a take-over begins an epoch higher than %s', (_, before, seen, next) => {
   expect(computeNextEpoch(before, seen, '00000000-0000-4000-8000-bbbbbbbbbbbb')).toBe(next)
 })
 
-describe('a complete journal, without force', () => {
+describe('the required end of the journal in a take-over without force', () => {
   const end = { epoch: FIRST, seq: 40, closedEpoch: FIRST }
 
-  test('is accepted at exactly the end that the primary returned', () => {
+  test("a journal that ends exactly where the primary's answer says is accepted", () => {
     expect(() => checkJournalIsWhole(head, { force: false, end })).not.toThrow()
   })
 
@@ -56,7 +56,7 @@ describe('a complete journal, without force', () => {
     ['one position more', { last: 41 }],
     ['a sync that has begun', { unfinishedSync: 'all' }],
     ['a replay that has not ended', { replayUntil: 50 }],
-  ])('is required: %s is refused', (_, change) => {
+  ])('an incomplete journal is refused: %s', (_, change) => {
     expect(() => checkJournalIsWhole({ ...head, ...change }, { force: false, end })).toThrow()
     expect(() => checkJournalIsWhole({ ...head, ...change }, { force: true, end })).not.toThrow()
   })

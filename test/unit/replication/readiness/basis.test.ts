@@ -30,11 +30,11 @@ describe('the basis of a readiness trial', () => {
     ['no contact', { contact: undefined }],
     ['an unanswered call', { contact: { ...contact, failedCall: refused } }],
     ['a contact of 30 s ago', { contact: { ...contact, at: NOW - 30_000 } }],
-  ])('changes with %s', (_what, more) => {
+  ])('the basis changes with %s', (_what, more) => {
     expect(basis(more)).not.toBe(basis({}))
   })
 
-  test('changes when a primary has been silent for a minute, and when it refuses instead', () => {
+  test('the basis changes when a primary has been silent for a minute, and when the primary refuses instead', () => {
     const withSilence = (silentMs: number) =>
       basis({ contact: { ...contact, failedCall: { ...refused, silentMs } } })
     expect(withSilence(10_000)).toBe(withSilence(59_999))
@@ -44,7 +44,7 @@ describe('the basis of a readiness trial', () => {
     ).not.toBe(withSilence(0))
   })
 
-  test('stays the same while heartbeats succeed and the primary reports other addresses', () => {
+  test('the basis stays the same while heartbeats succeed and the primary reports other addresses', () => {
     const later = { record: { ...record, link: { ...link, primaryAddrs: ['https://b.example'] } } }
     expect(basis({ ...later, contact: { ...contact, at: NOW + 8000 } }, NOW + 9000)).toBe(basis({}))
   })

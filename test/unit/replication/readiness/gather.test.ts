@@ -27,7 +27,7 @@ const found = (parts: Partial<AwsClientConfig>) =>
   findPlacedSettings('auth/cloud/config/client', { ...config, ...parts }, { region: 'eu-west-1' })
 
 describe('settings that depend on the region', () => {
-  test('are none of a mount without regions and endpoints', () => {
+  test('a mount without regions and endpoints has no such settings', () => {
     expect(found({})).toEqual([])
   })
 
@@ -56,7 +56,7 @@ describe('settings that depend on the region', () => {
     expect(only?.text).toMatch(text ?? /./)
   })
 
-  test('include an STS role that this deployment may not assume', () => {
+  test('an STS role that this deployment may not assume is such a setting', () => {
     const here = { assumableRoles: ['arn:*:iam::*:role/cloud-auth-*'] }
     const role = (name: string) => ({ role: `arn:aws:iam::210987654321:role/${name}`, externalId: '' })
     expect(findUnassumableRole('p', role('cloud-auth-x'), here)).toEqual([])

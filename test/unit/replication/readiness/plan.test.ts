@@ -89,7 +89,7 @@ describe('the steps of a planned promotion', () => {
       planned({ ...fine, ...facts }, force).steps.map(({ step, does: text }) => [step, text]),
     )
 
-  test('with an answering primary include its handover, and lose nothing', () => {
+  test("a promotion with an answering primary includes the primary's handover, and loses nothing", () => {
     expect(does({})).toMatchObject({
       handover: expect.stringContaining(`end its epoch ${EPOCH}`),
       drain: expect.stringMatching(/7 positions by now.*applies 2 positions/),
@@ -98,7 +98,7 @@ describe('the steps of a planned promotion', () => {
     })
   })
 
-  test('with a primary that was silent for a minute begin at this cluster’s position', () => {
+  test('a promotion with a primary that was silent for a minute begins at this cluster’s position', () => {
     expect(
       does({ primary: { state: 'silent', lastAnswerAt: NOW - 60_000, silentMs: 60_000 } }),
     ).toMatchObject({
@@ -108,7 +108,7 @@ describe('the steps of a planned promotion', () => {
     })
   })
 
-  test('with force during a sync skip the handover, although the primary answers', () => {
+  test('a forced promotion during a sync skips the handover, although the primary answers', () => {
     expect(does({ head: { ...head, mode: 'syncing', unfinishedSync: 'all' } }, true)).toMatchObject({
       handover: expect.stringMatching(/skipped: a sync is running \(syncing\)/),
     })

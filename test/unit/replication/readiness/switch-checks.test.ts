@@ -52,22 +52,22 @@ describe('obstacles of a planned switch', () => {
     expect(inTheWay(parts)).toEqual([[name, expect.stringMatching(text)]])
   })
 
-  test('one secondary that can take over is enough', () => {
+  test('one secondary that can take over is enough for a planned switch', () => {
     expect(inTheWay({ secondaries: [{ id: 'new', lag: 0 }, west] })).toEqual([])
   })
 })
 
-describe('a secondary cannot take over', () => {
+describe('a secondary that cannot take over', () => {
   test.each<[Partial<SuccessorFacts>, RegExp]>([
     [{ heartbeat: { ...contact, at: NOW - 30_000 } }, /30 s ago/],
     [{ heartbeat: { ...contact, state: 'merkle-sync' } }, /merkle-sync/],
     [{ heartbeat: { ...contact, epoch: '000000.bbbbbbbbbbbb' } }, /000000.*000001/],
     [{ lag: 5001 }, /5 s behind/],
-  ])('with %j', (parts, text) => {
+  ])('a secondary cannot take over with %j', (parts, text) => {
     expect(findSuccessorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toMatch(text)
   })
 
-  test('a lag of 5 s, or a heartbeat 29 s ago, is allowed', () => {
+  test('a secondary with a lag of 5 s, or a heartbeat 29 s ago, can take over', () => {
     const parts = { lag: 5000, heartbeat: { ...contact, at: NOW - 29_999 } }
     expect(findSuccessorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toBe('')
   })

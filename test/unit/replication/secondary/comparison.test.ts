@@ -106,7 +106,7 @@ describe('no comparison begins', () => {
     expect(looks).toEqual({ own: 0, theirs: 0 })
   })
 
-  test('without a primary, or during a role change, or before the cluster record was read', async () => {
+  test('no comparison begins without a primary, during a role change, or before the cluster record was read', async () => {
     const roles = [{ roleChangePending: true }, {}].map(session => ({ session }))
     for (const change of [{ link: undefined }, ...roles]) await compared(Object.assign(newFollower(), change))
     expect(looks).toEqual({ own: 0, theirs: 0 })

@@ -29,14 +29,14 @@ function played(rounds: readonly (readonly string[])[], pause = 60_000) {
   })
 }
 
-describe('a differing key', () => {
-  test('is given up after three syncs, once', () => {
+describe("counting rounds of a key that differs from the primary's", () => {
+  test('a differing key is given up after three syncs, once', () => {
     const rounds = played(Array.from({ length: 5 }, () => ['x']))
     expect(rounds.map(({ left }) => left)).toEqual([['x'], ['x'], ['x'], [], []])
     expect(rounds.map(({ fallen }) => fallen)).toEqual([[], [], [], ['x'], []])
   })
 
-  test('is counted separately from keys that begin to differ later', () => {
+  test('a differing key is counted separately from keys that begin to differ later', () => {
     const rounds = played([['x'], ['x'], ['x', 'y'], ['x', 'y'], ['x', 'y']])
     expect(rounds.map(({ left }) => left)).toEqual([['x'], ['x'], ['x', 'y'], ['y'], ['y']])
     expect(rounds.flatMap(({ fallen }) => fallen)).toEqual(['x'])
@@ -46,12 +46,12 @@ describe('a differing key', () => {
     ).toBe(false)
   })
 
-  test('is reported once when it is given up', () => {
+  test('a differing key is reported once, when the key is given up', () => {
     const rounds = played([['x'], ['x'], ['x'], ['x'], ['y']])
     expect(rounds.map(({ fallen }) => fallen)).toEqual([[], [], [], ['x'], []])
   })
 
-  test('stays given up, however many other keys differ later', () => {
+  test('a given-up key stays given up, however many other keys differ later', () => {
     const [, , , last] = played([['x'], ['x'], ['x'], ['x']])
     const others = Array.from({ length: 200 }, (_, index) => at(`k${index}`))
     const first = judgeRepairRound([], others, 0).keys
@@ -59,7 +59,7 @@ describe('a differing key', () => {
     expect([keys.length, keys[0]?.sk]).toEqual([200, 'x'])
   })
 
-  test('is counted from the beginning after an hour, unless it was given up', () => {
+  test('a differing key is counted from the beginning after an hour, unless the key was given up', () => {
     expect(played([['x'], ['x'], ['x'], ['x']], HOUR).map(({ left }) => left)).toEqual([
       ['x'],
       ['x'],
@@ -71,7 +71,7 @@ describe('a differing key', () => {
     expect(later.keys.filter(isDivergingKeyGivenUp).map(({ sk }) => sk)).toEqual(['x'])
   })
 
-  test('stops the secondary if two hundred others are given up', () => {
+  test('a differing key stops the secondary if two hundred other keys are given up', () => {
     const many = Array.from({ length: 201 }, (_, index) => `k${String(index).padStart(3, '0')}`)
     const rounds = played([many, many, many, many])
     expect(rounds.map(({ tooMany }) => tooMany)).toEqual([false, false, false, true])
@@ -83,7 +83,7 @@ describe('a differing key', () => {
   })
 })
 
-test('of another link or another tree is ignored', () => {
+test('a differing key of another link or another tree is ignored', () => {
   const keys: DivergingKey[] = [{ ...at('x'), rounds: 1, at: 0 }]
   const data = { treeId: 'a life', link: 'a link', keys }
   expect(divergingKeysOf({ data }, { treeId: 'a life', link: 'a link' })).toEqual(keys)
@@ -94,12 +94,12 @@ test('of another link or another tree is ignored', () => {
   )
 })
 
-test('of an unknown kind is ignored', () => {
+test('a differing key of an unknown kind is ignored', () => {
   const unknown = { kind: 'of-the-future', pk: 'a', sk: 'b', rounds: 1, at: 0 }
   expect(toItemPlaces([{ ...at('x'), rounds: 1, at: 0 }, unknown])).toEqual([at('x')])
 })
 
-test('has a short name that shows only its kind', () => {
+test("the short name of a differing key shows only the key's kind", () => {
   expect(shortKeyName(at('secret-team'))).toMatch(/^policy [0-9a-f]{12}$/)
   expect(shortKeyName(at('a'))).not.toBe(shortKeyName(at('b')))
 })
@@ -134,8 +134,8 @@ const follower = () =>
     }),
   }) as unknown as Follower
 
-describe('a round', () => {
-  test('is stored with the link and the tree to which it belongs', async () => {
+describe('a round of repairing differing keys', () => {
+  test('a round is stored with the link and the tree to which the round belongs', async () => {
     expect(await countRepairRound(follower(), [at('x')])).toEqual(ok([at('x')]))
     expect(counted()).toEqual({
       treeId: 'a life',
@@ -145,7 +145,7 @@ describe('a round', () => {
     expect([told, audited]).toEqual([[], []])
   })
 
-  test('that gives up a key names it in the log and the audit log, and leaves nothing to fetch', async () => {
+  test('a round that gives up a key names the key in the log and the audit log, and leaves nothing to fetch', async () => {
     for (let rounds = 0; rounds < 3; rounds++) await countRepairRound(follower(), [at('x')])
     expect(told).toEqual([])
     expect(await countRepairRound(follower(), [at('x')])).toEqual(ok([]))
@@ -153,18 +153,18 @@ describe('a round', () => {
     expect(audited).toEqual([expect.objectContaining({ event: 'divergence', items: ['policy policy/x'] })])
   })
 
-  test('is judged again after another run has counted', async () => {
+  test('a round fails with a conflict if another run counted meanwhile', async () => {
     memory = memoryStore([], { verdicts: ['conflict'] })
     expect(await countRepairRound(follower(), [at('x')])).toEqual(failed('conflict'))
   })
 
-  test('on a cluster that is no longer a secondary counts nothing', async () => {
+  test('a round on a cluster that is no longer a secondary counts nothing', async () => {
     isSecondary = false
     expect(await countRepairRound(follower(), [at('x')])).toEqual(failed('conflict'))
     expect(counted()).toBeUndefined()
   })
 
-  test('with too many given-up keys is the last', async () => {
+  test('a round with too many given-up keys is the last round', async () => {
     const many = Array.from({ length: 201 }, (_, index) => at(`k${index}`))
     for (let rounds = 0; rounds < 3; rounds++)
       expect(await countRepairRound(follower(), many)).toEqual(ok(many))

@@ -65,33 +65,33 @@ const step = (
   ownEpochClosed = true,
 ) => nextFollowStep({ ...following, ...head }, from, ownEpochClosed)
 
-describe('a secondary', () => {
-  test('applies staged entries before anything else', () => {
+describe('the next step of a secondary', () => {
+  test('the secondary applies staged entries before all other work', () => {
     for (const mode of ['applying', 'draining'] as const)
       for (const one of [source, promoted, undefined])
         expect(step({ mode, applied: 90 }, one)).toEqual({ do: 'applyStaged' })
   })
 
-  test('fetches entries while its journal is a prefix of the source’s', () => {
+  test('the secondary fetches entries while its journal is a prefix of the source’s journal', () => {
     expect(step({})).toEqual({ do: 'fetchNext' })
     expect(step({ last: 90, applied: 90 }, promoted)).toEqual({ do: 'fetchNext' })
   })
 
-  test('waits without a source', () => {
+  test('the secondary waits without a source', () => {
     for (const mode of ['applying', 'draining', 'syncing', 'closed', 'writing'] as const)
       expect(nextFollowStep({ ...following, mode }, undefined, true)).toEqual({ do: 'wait' })
   })
 
-  test('never touches a journal in mode writing', () => {
+  test('the secondary never touches a journal in mode writing', () => {
     expect(step({ mode: 'writing' })).toEqual({ do: 'wait' })
   })
 
-  test('stops staging before a sync', () => {
+  test('the secondary stops staging before a sync', () => {
     expect(step({}, promoted)).toEqual({ do: 'stopStaging' })
     expect(step({ mode: 'draining' }, promoted)).toMatchObject({ do: 'sync' })
   })
 
-  test('rewinds its entries after the fork point', () => {
+  test('the secondary rewinds its entries after the fork point', () => {
     expect(step({ mode: 'draining' }, promoted)).toEqual({
       do: 'sync',
       what: 'touched',
@@ -100,7 +100,7 @@ describe('a secondary', () => {
     })
   })
 
-  test('runs a full sync if its own entries after the fork point are deleted', () => {
+  test('the secondary runs a full sync if its own entries after the fork point are deleted', () => {
     expect(step({ mode: 'draining', retainedFrom: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining', retainedFrom: 90 }, promoted)).toMatchObject({
       do: 'sync',
@@ -108,14 +108,14 @@ describe('a secondary', () => {
     })
   })
 
-  test('runs a full sync if the source has trimmed the next entries, or the journals have nothing in common', () => {
+  test('the secondary runs a full sync if the source has trimmed the next entries, or the journals share no entry', () => {
     expect(step({ mode: 'draining' }, { ...source, from: 101 })).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining' }, { ...source, from: 100 })).toEqual({ do: 'resume' })
     const strange = { epoch: OTHER, lineage: [[OTHER, 1]], from: 0 } as const
     expect(step({ mode: 'draining' }, strange)).toMatchObject({ do: 'sync', what: 'all', forkPoint: -1 })
   })
 
-  test('runs a full sync after a wipe', () => {
+  test('the secondary runs a full sync after a wipe', () => {
     const wiped = {
       mode: 'syncing',
       epoch: '',
@@ -136,7 +136,7 @@ describe('a secondary', () => {
       }
     })
 
-    test('with another source they are fetched again', () => {
+    test('with another source the secondary fetches the items again', () => {
       const after: KnownPrimaryJournal = {
         epoch: SECOND,
         lineage: [
@@ -159,7 +159,7 @@ describe('a secondary', () => {
       })
     })
 
-    test('a sync that did not end is repeated', () => {
+    test('the secondary repeats a sync that did not end', () => {
       expect(step({ mode: 'syncing', unfinishedSync: 'report' })).toMatchObject({
         do: 'sync',
         what: 'touched',
@@ -169,17 +169,17 @@ describe('a secondary', () => {
   })
 })
 
-describe('a demoted primary', () => {
-  test('closes its journal at its exact end first', () => {
+describe('the next step of a demoted primary', () => {
+  test('the demoted primary closes its journal at its exact end first', () => {
     expect(nextFollowStep(demoted, successor, false)).toEqual({ do: 'closeOwnEpoch' })
     expect(nextFollowStep(demoted, undefined, false)).toEqual({ do: 'closeOwnEpoch' })
   })
 
-  test('follows a successor that continues at its end', () => {
+  test('the demoted primary follows a successor that continues at its end', () => {
     expect(nextFollowStep(demoted, successor, true)).toEqual({ do: 'resume' })
   })
 
-  test('rewinds entries that no other cluster has', () => {
+  test('the demoted primary rewinds entries that no other cluster has', () => {
     expect(nextFollowStep(demoted, promoted, true)).toEqual({
       do: 'sync',
       what: 'touched',
@@ -210,24 +210,24 @@ const entry = (seq: number, epoch = seq < 13 ? FIRST : SECOND): JournalEntry => 
 })
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => entry(from + at))
 
-describe('entries of an answer are staged', () => {
-  test('from the next position on, across epochs, one window at a time', () => {
+describe("staging entries of the primary's answer", () => {
+  test('entries are staged from the next position on, across epochs, one window at a time', () => {
     expect(selectNextEntries(head, { entries: range(11, 15), lineage })).toEqual(range(11, 15))
     expect(selectNextEntries(head, { entries: [], lineage })).toEqual([])
     expect(selectNextEntries(head, { entries: range(11, 1900), lineage }).length).toBe(1000)
   })
 
-  test('but not if one is missing, duplicated or out of order', () => {
+  test('entries are not staged if an entry is missing, duplicated or out of order', () => {
     for (const entries of [range(12, 13), [entry(11), entry(13)], [entry(11), entry(11)], range(10, 12)])
       expect(() => selectNextEntries(head, { entries, lineage })).toThrow('is not the next one')
   })
 
-  test('but not if one is of another epoch than the lineage says', () => {
+  test('entries are not staged if an entry is of another epoch than the lineage says', () => {
     const foreign = [entry(11), entry(12, SECOND)]
     expect(() => selectNextEntries(head, { entries: foreign, lineage })).toThrow('is of another epoch')
   })
 
-  test('but not if the lineage has diverged from this cluster’s', () => {
+  test('entries are not staged if the lineage has diverged from this cluster’s lineage', () => {
     const left: JournalLineage = [
       [FIRST, 1],
       [SECOND, 9],
@@ -247,7 +247,7 @@ describe('prefetched journal entries', () => {
     arrival: Promise.resolve({ answer, stored: true }),
   }
 
-  test('are used once, at the position for which they were requested', async () => {
+  test('prefetched entries are used once, at the position for which the entries were requested', async () => {
     const streaming = { prefetched }
     expect(await takePrefetchedEntries(streaming, head)).toEqual({ answer, stored: true })
     expect(await takePrefetchedEntries(streaming, head)).toBeUndefined()
@@ -256,22 +256,22 @@ describe('prefetched journal entries', () => {
   test.each([
     ['moved on', { last: 11 }],
     ['begun another incarnation', { incarnation: head.incarnation + 1 }],
-  ])('are discarded once the head has %s', async (_, change) => {
+  ])('prefetched entries are discarded once the head has %s', async (_, change) => {
     const streaming = { prefetched }
     expect(await takePrefetchedEntries(streaming, { ...head, ...change })).toBeUndefined()
     expect(streaming).toEqual({})
   })
 })
 
-describe('a heartbeat answer', () => {
-  test('is outdated once this cluster has written a newer epoch itself', () => {
+describe('the answer to a heartbeat', () => {
+  test('the answer is outdated once this cluster has written a newer epoch itself', () => {
     const asked = { ownEpoch: FIRST }
     expect(isHeartbeatOutdated(asked, { ownEpoch: OTHER })).toBe(true)
     expect(isHeartbeatOutdated({ ownEpoch: '' }, { ownEpoch: OTHER })).toBe(true)
     for (const own of [FIRST, '']) expect(isHeartbeatOutdated(asked, { ownEpoch: own })).toBe(false)
   })
 
-  test('keeps the first retained position of the source until the source fails', async () => {
+  test('the first retained position of the source is kept until the source fails', async () => {
     const session = createFollowerSession()
     const link = { heartbeat: async () => ({ lineage, epoch: FIRST }) }
     const follower = {

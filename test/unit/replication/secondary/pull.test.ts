@@ -32,7 +32,7 @@ describe('the pause before the next call to the primary', () => {
   })
 })
 
-describe('a resting run', () => {
+describe('a resting run of the puller', () => {
   const noticed = (at: number): Item<'notice'> => ({ ...key('notice'), rev: String(at), data: { at } })
 
   /** Lets the puller rest from `since` on. @param notices the times at which notices are stored */
@@ -55,20 +55,20 @@ describe('a resting run', () => {
     return { waited: now - NOW, looks: reads.length, since: attention.since }
   }
 
-  test('reads the notice four times a second, and continues with the first new one', async () => {
+  test('the puller reads the notice four times a second, and continues with the first new notice', async () => {
     expect(await rested([NOW - 50_000])).toMatchObject({ waited: 10_000, looks: 40 })
     const at = NOW + 3100
     expect(await rested([NOW - 50_000, at])).toEqual({ waited: 3250, looks: 13, since: at })
   })
 
-  test('reads the notice forty times a minute after a minute without entries', async () => {
+  test('the puller reads the notice forty times a minute after a minute without entries', async () => {
     const since = NOW - 60_000
     expect(await rested([since], NOW + 60_000, since)).toMatchObject({ waited: 10_000, looks: 7 })
     const at = NOW + 3100
     expect(await rested([since, at], NOW + 60_000, since)).toEqual({ waited: 4500, looks: 3, since: at })
   })
 
-  test('stops in time for its heartbeat and for its end', async () => {
+  test('the puller stops in time for its heartbeat and for the end of its run', async () => {
     expect(await rested([], NOW + 1700)).toMatchObject({ waited: 1700 })
   })
 })

@@ -112,7 +112,7 @@ test('at most ten thousand keys are checked, a hundred at a time', async () => {
   expect(asked).toEqual(Array.from({ length: (2 * MAX_COMPARED_ITEMS) / 100 }, () => 100))
 })
 
-describe('keys that differ', () => {
+describe("keys that differ from the primary's after a comparison", () => {
   const known = (count: number, rounds: number): void => {
     const keys = Array.from({ length: count }, (_, index) => ({ ...at(index), rounds, at: NOW }))
     memory.stored.put({ ...key('diverging'), rev: 'r', data: { treeId: TREE_ID, link: 'a link', keys } })
@@ -124,18 +124,18 @@ describe('keys that differ', () => {
     return { progress, state: follower.session.comparison, fault: follower.session.reported.fault }
   }
 
-  test('are fetched by another sync, and the comparison ends', async () => {
+  test('another sync fetches the differing keys, and the comparison ends', async () => {
     expect(await concluded(1)).toMatchObject({ state: { kind: 'none' }, fault: undefined })
     expect(begun).toEqual([expect.objectContaining({ mode: 'syncing' })])
   })
 
-  test('and are given up are not fetched', async () => {
+  test('given-up keys are not fetched', async () => {
     known(1, 4)
     expect(await concluded(1)).toEqual({ progress: 'waiting', state: { kind: 'none' }, fault: undefined })
     expect(begun).toEqual([])
   })
 
-  test('and are too many stop this secondary, which status shows', async () => {
+  test('too many differing keys stop this secondary, and status shows the fault', async () => {
     known(200, 4)
     expect(await concluded(201)).toEqual({
       progress: 'stopped',

@@ -16,12 +16,12 @@ const secondary = (contact?: { at: number; epoch: string; seq: number }) =>
   ({ id: 'west', createdAt: 0, epoch: EPOCH, heartbeat: contact }) as Secondary
 
 test.each<[name: string, one: Secondary, waits: boolean]>([
-  ['has acknowledged it', secondary({ at: NOW - 1, epoch: EPOCH, seq: 40 }), false],
-  ['has acknowledged less', secondary({ at: NOW - 1, epoch: EPOCH, seq: 39 }), true],
+  ['has acknowledged the position', secondary({ at: NOW - 1, epoch: EPOCH, seq: 40 }), false],
+  ['has acknowledged an earlier position', secondary({ at: NOW - 1, epoch: EPOCH, seq: 39 }), true],
   ['follows another epoch', secondary({ at: NOW - 1, epoch: '000000.b', seq: 99 }), true],
   ['is disconnected', secondary({ at: NOW - 30_000, epoch: EPOCH, seq: 1 }), false],
   ['has never connected', secondary(), false],
-])('a secondary that %s is waited for: $2', (_, one, waits) => {
+])('the primary waits for a secondary that %s: $2', (_, one, waits) => {
   expect(listSecondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
 })
 
@@ -54,7 +54,7 @@ function portsWith(mode: ClusterMode, seqs: number[]) {
   }
 }
 
-test('waiting ends after the given patience, and only a primary waits', async () => {
+test('the wait ends after the given patience, and only a primary waits', async () => {
   expect(await awaitAllAcknowledged(portsWith('primary', [38, 39, 40]), 5000)).toBe(true)
   expect(await awaitAllAcknowledged(portsWith('primary', [38, 39, 40]), 500)).toBe(false)
   expect(await awaitAllAcknowledged(portsWith('disabled', [0]), 0)).toBe(true)

@@ -35,7 +35,7 @@ const secondary = (number: number, heardAt?: number) =>
   }) as Secondary
 
 describe('terms and secondaries in the status of a primary', () => {
-  test('are complete in a small set', () => {
+  test('in a small set terms and secondaries are shown completely', () => {
     const shown = showTermHolders(
       known(16, 4, 2),
       counted(8, number => secondary(number)),
@@ -48,7 +48,7 @@ describe('terms and secondaries in the status of a primary', () => {
     ])
   })
 
-  test('name the clusters admitted last and revoked last, and count the others', () => {
+  test('status names the clusters admitted last and revoked last, and counts the other clusters', () => {
     const { terms, notShown: left } = showTermHolders(known(70, 30), [], undefined)
     expect(left).toEqual({ secondaries: 0, terms: 0, clusters: 70 - 32 })
     const names = (isRevoked: boolean) =>
@@ -57,7 +57,7 @@ describe('terms and secondaries in the status of a primary', () => {
     expect(names(false)).toEqual(counted(16, number => `n-${54 + number}`))
   })
 
-  test('keep a secondary with a heartbeat, however many tokens were made later', () => {
+  test('status keeps a secondary with a heartbeat, however many tokens were made later', () => {
     const { secondaries, notShown: left } = showTermHolders(
       known(0),
       [secondary(0, 5), ...counted(70, number => secondary(number + 1))],
@@ -69,7 +69,7 @@ describe('terms and secondaries in the status of a primary', () => {
     expect(left.secondaries).toBe(71 - 32)
   })
 
-  test('are limited for a set with many former members', () => {
+  test('in a set with many former members the number of terms and secondaries is limited', () => {
     const sizeOf = (count: number) =>
       JSON.stringify(
         showTermHolders(

@@ -74,13 +74,13 @@ function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
 }
 
 describe('status of a cluster without replication', () => {
-  test('contains only the mode', () => {
+  test('the status contains only the mode', () => {
     expect(shown({ record: record({ mode: 'disabled' }) })).toEqual({ mode: 'disabled' })
     expect(shown({})).toEqual({ mode: 'disabled' })
   })
 })
 
-test('recent failures are shown for a day in every mode, and are ongoing for ten minutes unless they have ended', () => {
+test('status shows recent failures for a day in every mode, and as ongoing for ten minutes unless a failure has ended', () => {
   const minutes = (count: number) => NOW - count * 60_000
   const text = 'it is off'
   const faults = [
@@ -119,7 +119,7 @@ test('recent failures are shown for a day in every mode, and are ongoing for ten
 })
 
 describe('status of a primary', () => {
-  test('lists connected, disconnected and never connected secondaries', () => {
+  test('status lists connected, disconnected and never connected secondaries', () => {
     const secondaries = [
       {
         id: 'us-west',
@@ -161,7 +161,7 @@ describe('status of a primary', () => {
     })
   })
 
-  test('without known clusters has empty lists and an empty address', () => {
+  test('status without known clusters has empty lists and an empty address', () => {
     expect(shown({ record: record({}), journal })).toMatchObject({
       known_secondaries: [],
       secondaries: [],
@@ -169,7 +169,7 @@ describe('status of a primary', () => {
     })
   })
 
-  test('is idle if its journal does not write', () => {
+  test('status shows a primary as idle if its journal does not write', () => {
     expect(shown({ record: record({}), journal: { ...journal, mode: 'closed' } })['state']).toBe('idle')
     expect(shown({ record: record({}) })).toMatchObject({ state: 'idle', last_wal: 0, merkle_root: '' })
   })
@@ -205,13 +205,13 @@ describe('status of a primary', () => {
     expect(shown({ record: follows, journal: { ...journal, epoch }, contact })).toMatchObject(expected)
   })
 
-  test('shows that its tree is being built, and no empty root otherwise', () => {
+  test('status shows that the tree is being built, and no empty root otherwise', () => {
     const status = shown({ record: record({}), journal: { ...journal, root: '' } })
     expect(status).toMatchObject({ merkle_root: '', reindex_in_progress: true, reindex_stage: 'commit' })
     expect(status).not.toHaveProperty('reindex_building_total')
   })
 
-  test('shows the progress while the tree is built', () => {
+  test('status shows the progress while the tree is built', () => {
     const building = { stage: 'building', done: 7, total: 9 } as const
     expect(shown({ record: record({}), journal: { ...journal, root: '', building } })).toMatchObject({
       reindex_in_progress: true,
@@ -223,7 +223,7 @@ describe('status of a primary', () => {
     expect(shown({ record: record({}), journal })).not.toHaveProperty('reindex_in_progress')
   })
 
-  test('shows a corrupted tree', () => {
+  test('status shows a corrupted tree', () => {
     expect(
       shown({ record: record({}), journal: { ...journal, corrupted: true } })['corrupted_merkle_tree'],
     ).toBe(true)
@@ -234,7 +234,7 @@ describe('status of a secondary', () => {
   const own = record({ mode: 'secondary', link })
   const applying = { ...journal, mode: 'applying', last: 223 } as const
 
-  test('that streams shows its position, its primary and the clock skew', () => {
+  test('status of a streaming secondary shows its position, its primary and the clock skew', () => {
     expect(shown({ record: own, journal: applying, contact })).toEqual({
       mode: 'secondary',
       state: 'stream-wals',
@@ -260,7 +260,7 @@ describe('status of a secondary', () => {
   test.each([
     [[], true],
     [['keyring', 'lag'], false],
-  ])('shows a readiness trial that was refused by %j', (refusedBy, ready) => {
+  ])('status shows a readiness trial that was refused by %j', (refusedBy, ready) => {
     const readiness = { at: NOW - 5_678, refusedBy, basis: '' }
     expect(shown({ record: own, journal: applying, contact, readiness })['readiness']).toEqual({
       ready,
@@ -362,13 +362,13 @@ describe('status of a secondary', () => {
         'disconnected',
       ],
     ],
-  )('that %s: $2, $3, $4', (_, facts, state, connection, status) => {
+  )('status of a secondary that %s: $2, $3, $4', (_, facts, state, connection, status) => {
     const answer = shown(facts)
     expect(answer).toMatchObject({ state, connection_state: connection })
     expect(answer['primaries']).toEqual([expect.objectContaining({ connection_status: status })])
   })
 
-  test('without a primary has empty fields, but none missing', () => {
+  test('without a primary the fields are empty, but no field is missing', () => {
     const { link: _, ...alone } = own
     expect(shown({ record: alone, journal: { ...applying, mode: 'closed' }, contact })).toEqual({
       mode: 'secondary',
@@ -384,7 +384,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('shows the addresses that the primary reported last', () => {
+  test('status shows the addresses that the primary reported last', () => {
     const told = { ...contact, addresses: ['https://a3.example'] }
     const status = shown({ record: own, journal: applying, contact: told })
     expect(status['known_primary_cluster_addrs']).toEqual(['https://a3.example'])
@@ -394,7 +394,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('shows the primary’s last reported position, or its own if that is higher', () => {
+  test("status shows the primary’s last reported position, or the secondary's own position if that is higher", () => {
     const peerAt = (seq: number) =>
       (
         shown({ record: own, journal: applying, contact: { ...contact, at: NOW - 90_000, seq } })[
@@ -409,7 +409,7 @@ describe('status of a secondary', () => {
     expect(peerAt(220)).toMatchObject({ last_position: 223 })
   })
 
-  test('shows the API address that the primary reported, and its link address', () => {
+  test("status shows the API address that the primary reported, and the primary's link address", () => {
     const peerOf = (parts: object) =>
       shown({ record: own, journal: applying, contact: { ...contact, ...parts } })['primaries']
     expect(peerOf({ apiAddress: 'https://api.example' })).toEqual([
@@ -421,7 +421,7 @@ describe('status of a secondary', () => {
     ])
   })
 
-  test('shows the progress of a sync', () => {
+  test('status shows the progress of a sync', () => {
     const syncing = { ...applying, mode: 'syncing', sync: { done: 3, total: 16 } } as const
     expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({
       sync_progress: 3,
@@ -429,7 +429,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('shows no canary age before the first canary, and 0 if the clock is ahead', () => {
+  test('status shows no canary age before the first canary, and 0 if the clock is ahead', () => {
     const { canaryAt: _, ...without } = contact
     const ageOf = (one: typeof without) =>
       (

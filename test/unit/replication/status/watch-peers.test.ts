@@ -27,8 +27,8 @@ const secondary = (contact: PeerFacts['contact'], more: Partial<PeerFacts> = {})
 })
 const heard = (seconds: number, frontier = 100) => ({ at: ago(seconds), frontier })
 
-describe('a primary', () => {
-  test('reports secondaries without a heartbeat for a minute by name, and none that has never connected', () => {
+describe('warnings of a primary', () => {
+  test('the primary reports secondaries without a heartbeat for a minute by name, and no secondary that has never connected', () => {
     expect(findPeerFaults(primary(59, 60, undefined, 3600))).toEqual([
       'the secondary s1 has sent no heartbeat for 60 s',
       'the secondary s3 has sent no heartbeat for 3600 s',
@@ -67,19 +67,19 @@ describe('a secondary', () => {
   ])('%s', (_, facts, amiss) => expect(findPeerFaults(facts)).toEqual(amiss))
 })
 
-describe('metrics', () => {
+describe('replication metrics', () => {
   const journal = { last: 120, applied: 118 }
   const west = (seconds: number, seq: number) => ({
     id: `s${seq}`,
     heartbeat: { at: ago(seconds), seq } as never,
   })
 
-  test('of a primary describe its worst secondary, and its frontier', () => {
+  test('metrics of a primary describe its worst secondary, and its frontier', () => {
     const facts = { ...primary(), secondaries: [west(3, 120), west(12, 90), { id: 'never' }], journal }
     expect(measurePeers(facts)).toEqual({ HeartbeatAge: 12, Lag: 30, Frontier: 118 })
   })
 
-  test('of a secondary describe its lag at the last heartbeat', () => {
+  test('metrics of a secondary describe its lag at the last heartbeat', () => {
     expect(measurePeers(secondary(heard(4, 125), { journal }))).toEqual({
       HeartbeatAge: 4,
       Lag: 7,
@@ -93,5 +93,5 @@ describe('metrics', () => {
     ['has a secondary that never connected', { ...primary(undefined), journal }],
     ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' }, journal }],
     ['has no journal', secondary(heard(1))],
-  ])('are absent on a cluster that %s', (_, facts) => expect(measurePeers(facts)).toBeUndefined())
+  ])('metrics are absent on a cluster that %s', (_, facts) => expect(measurePeers(facts)).toBeUndefined())
 })

@@ -6,7 +6,7 @@ const facts = { at: 1, epoch: '000002.bbbbbbbbbbbb', forkPoint: 3 }
 const [x, y] = [policyAt('x'), tokenAt('y')]
 
 describe('the report of a rewind', () => {
-  test('contains journal entries, keys and items as they were stored, but no empty journal entries', () => {
+  test('the report contains journal entries, keys and items as they were stored, but no empty journal entries', () => {
     const { commit, entries } = writer()
     commit(5, [x, '1'], [y, '1', 99])
     commit(6, [x, null])
@@ -23,18 +23,18 @@ describe('the report of a rewind', () => {
     expect(part?.entries[0]?.changes[0]?.item).toMatchObject({ data: { value: '1' } })
   })
 
-  test('names each key once: those of journal entries, and those that a sync may have changed', () => {
+  test('the report names each key once: keys of journal entries, and keys that a sync may have changed', () => {
     const { commit, entries } = writer()
     commit(5, [x, '1'])
     commit(6, [x, '2'])
     expect(listReportedPlaces(splitDifferenceReport(facts, entries, [y, x]))).toEqual([x, y])
   })
 
-  test('has one part even if nothing is lost', () => {
+  test('the report has one part even if nothing is lost', () => {
     expect(splitDifferenceReport(facts, [], [])).toEqual([{ ...facts, entries: [], keys: [] }])
   })
 
-  test('is split into parts that fit into items, and the parts are complete', () => {
+  test('the report is split into parts that fit into items, and the parts are complete', () => {
     const { commit, entries } = writer()
     const places = Array.from({ length: 200 }, (_, index) => policyAt(`p${index}`))
     for (const place of places) commit(0, [place, 'v'.repeat(3000)])
@@ -45,7 +45,7 @@ describe('the report of a rewind', () => {
     expect(listReportedPlaces(parts).length).toBe(201)
   })
 
-  test('does not make a sync fetch an item of an unknown kind', () => {
+  test('the report does not make a sync fetch an item of an unknown kind', () => {
     const keys = [{ kind: 'nonsense', pk: 'a', sk: 'b' }]
     expect(listReportedPlaces([{ ...facts, entries: [], keys }])).toEqual([])
   })

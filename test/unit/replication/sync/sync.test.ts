@@ -21,23 +21,23 @@ const source = (times: readonly number[], from = 0) => ({
 })
 
 describe('the replay after a full sync', () => {
-  test('begins before all entries of the last minute', async () => {
+  test('the replay begins before all entries of the last minute', async () => {
     const times = [1, 5, NOW - 61_000, NOW - 59_000, NOW - 1000, NOW]
     const start = await findReplayStart(source(times), { lineage, frontier: times.length, time: NOW })
     expect(start).toBe(3)
   })
 
-  test('never begins after the frontier, whatever has been allocated', async () => {
+  test('the replay never begins after the frontier, whatever positions have been allocated', async () => {
     expect(await findReplayStart(source([1, 2, 3]), { lineage, frontier: 3, time: NOW })).toBe(3)
     expect(await findReplayStart(source([]), { lineage, frontier: 0, time: NOW })).toBe(0)
   })
 
-  test('begins at the first retained entry if all are young', async () => {
+  test('the replay begins at the first retained entry if all entries are young', async () => {
     const times = Array.from({ length: 50 }, () => NOW)
     expect(await findReplayStart(source(times, 20), { lineage, frontier: 50, time: NOW })).toBe(20)
   })
 
-  test('has no young journal entry before it, for any journal', async () => {
+  test("no young journal entry is before the replay's start, for any journal", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: NOW })), fc.nat(), async (unsorted, cut) => {
         const times = unsorted.toSorted((a, b) => a - b)

@@ -43,7 +43,7 @@ describe('evaluate follows the IAM user guide', () => {
     [['key1:hr', 'key1:personnel'], false],
     [['key2:audit'], true],
     [undefined, true],
-  ])('a denial of ForAllValues:StringNotLike key1*, asked with %j', (keys, denied) => {
+  ])('a denial of ForAllValues:StringNotLike key1* for the request keys %j', (keys, denied) => {
     const denial = statement({
       Effect: 'Deny',
       Condition: { 'ForAllValues:StringNotLike': { 'aws:TagKeys': 'key1*' } },
@@ -101,12 +101,12 @@ describe('evaluate follows the IAM user guide', () => {
   })
 })
 
-describe('the IAM requests of a call to the tables', () => {
+describe('IAM requests that a call to the tables needs', () => {
   const asked = (operation: string, input: object) =>
     tableRequests({ operation, input: input as Record<string, unknown> }, name => `arn:${name}`)
   const place = { pk: { S: 'p' }, sk: { S: 's' } }
 
-  test('a transaction has one request for each element', () => {
+  test('a transaction needs one IAM request for each element', () => {
     const TransactItems = [
       { Put: { TableName: 'a', Item: { ...place, x: { S: '1' } } } },
       { Delete: { TableName: 'b', Key: place } },
@@ -137,7 +137,7 @@ describe('the IAM requests of a call to the tables', () => {
     ])
   })
 
-  test('a batch has one request for each table, a query has index and partition, a scan has no partition', () => {
+  test('a batch needs one request for each table; a query has index and partition, a scan has no partition', () => {
     const reads = { a: { Keys: [place, { pk: { S: 'q' }, sk: { S: 's' } }] }, b: { Keys: [place] } }
     expect(asked('BatchGetItem', { RequestItems: reads })).toMatchObject([
       { resource: 'arn:a', context: { 'dynamodb:LeadingKeys': ['p', 'q'] } },
@@ -159,19 +159,19 @@ describe('the IAM requests of a call to the tables', () => {
     expect(asked('Scan', { TableName: 'a' })[0]?.context).not.toHaveProperty(['dynamodb:LeadingKeys'])
   })
 
-  test('a write has its return values as a condition', () => {
+  test("an IAM request of a write has the write's return values as a condition", () => {
     const put = { TableName: 'a', Item: place, ReturnValues: 'ALL_OLD' }
     expect(asked('PutItem', put)[0]?.context).toMatchObject({ 'dynamodb:ReturnValues': ['ALL_OLD'] })
   })
 })
 
-describe('unused grants', () => {
+describe('grants that no call uses', () => {
   const write = statement({ Action: ['dynamodb:PutItem', 'dynamodb:DeleteItem'] })
   const granted = grantsOf({ roles: [write], login: [statement()] })
   const used = new Set([markOf('roles', write, request())])
   const because = 'nobody deletes yet'
 
-  test('are reported by function, action and resource', () => {
+  test('unused grants are reported by function, action and resource', () => {
     expect(unusedGrants(granted, used, []).unused.map(one => [one.function, one.action])).toEqual([
       ['roles', 'dynamodb:DeleteItem'],
       ['login', 'dynamodb:PutItem'],

@@ -37,7 +37,7 @@ describe.each([
 ])('a block of a runbook, by $by', ({ options }) => {
   beforeEach(() => opened(options))
 
-  test('that is refused stops, and shows the server’s text above the prompt', async () => {
+  test('a refused block stops, and shows the server’s text above the prompt', async () => {
     const url = await answering([400, '{"errors":["no DR secondary: promote it first"]}'])
     const { status, stdout, stderr } = await shell.attempt(
       `KEY=$(ask -X POST ${url} | jq -er .data.key)\necho "went on with $KEY"`,
@@ -49,7 +49,7 @@ describe.each([
     expect((await shell.paste('echo here')).stdout).toContain('here')
   })
 
-  test('that does not end is reported with its output, and the shell and its processes are ended', async () => {
+  test('a block that does not end is reported with its output, and the shell and its processes are ended', async () => {
     const third = Promise.withResolvers<void>()
     let asked = 0
     const { url } = await webServer(onTestFinished, (_, response) => {
@@ -71,7 +71,7 @@ describe.each([
     expect((await impatient.attempt('echo here')).status).toBe(1)
   })
 
-  test('that misses a field in an answer, or uses an unset variable, stops', async () => {
+  test('a block that misses a field in an answer, or uses an unset variable, stops', async () => {
     const url = await answering([200, '{"data":{}}'])
     expect((await shell.attempt(`KEY=$(ask ${url} | jq -er .data.key)\necho on`)).stdout).not.toContain('on')
     await begin()
@@ -82,7 +82,7 @@ describe.each([
     })
   })
 
-  test('repeats a request after Retry-After, and prints the answer', async () => {
+  test('the block repeats a request after Retry-After, and prints the final answer', async () => {
     const url = await answering(
       [503, '{"errors":["the promotion takes longer"]}', 0],
       [503, '{"errors":["still"]}', 0],
@@ -93,14 +93,14 @@ describe.each([
     expect(stderr).toMatch(/takes longer[\s\S]*asking again in 0 s[\s\S]*still/)
   })
 
-  test('repeats a request that the gateway answered instead of the cluster', async () => {
+  test('the block repeats a request that the gateway answered instead of the cluster', async () => {
     const url = await answering([503, '{"message":"Service Unavailable"}'], [200, '{"data":1}'])
     // replaces `sleep`, so that the test does not wait as long as the page
     const { stdout, stderr } = await shell.paste(`sleep() { :; }\nask ${url} | jq -c .\nunset -f sleep`)
     expect([stdout, stderr]).toEqual(['{"data":1}\n', expect.stringContaining('asking again in 5 s')])
   })
 
-  test('does not repeat a request without Retry-After, or without a listener', async () => {
+  test('the block does not repeat a request without Retry-After, or without a listener', async () => {
     const url = await answering([503, 'sealed'], [200, '{}'])
     expect(await shell.attempt(`ask ${url}`)).toMatchObject({
       status: 22,
@@ -111,7 +111,7 @@ describe.each([
   })
 })
 
-test('the laptop’s block and the one for AWS set the same variables, which are all that the pages need', async () => {
+test("the README's blocks for a laptop and for AWS set the same variables, which the pages need", async () => {
   await opened()
   const set = (heading: string) =>
     new Set(
@@ -131,7 +131,7 @@ test('the laptop’s block and the one for AWS set the same variables, which are
   expect(await shell.value('AWS_WEST')).toBe('aws --region us-west-2')
 })
 
-test('without the AWS command line, the stand-in makes the same call', async () => {
+test("without the AWS command line, the test's stand-in makes the same call", async () => {
   await opened({ standIns: ['aws'] })
   const machine = 'arn:aws:states:us-west-2:111122223333:stateMachine:cloud-auth-dev-promotion'
   const named = { name: 'cloud-auth-dev-promotion', stateMachineArn: machine }

@@ -28,7 +28,7 @@ async function scans(...outcomes: ('answers' | 'breaks')[]) {
   return { ends, calls: ids.length, different: new Set(ids).size }
 }
 
-test('a broken call is tried three times with the same id', async () => {
+test('the test client sends a broken call three times with the same id', async () => {
   expect(await scans('breaks')).toEqual({ ends: ['answered'], calls: 2, different: 1 })
   expect(await scans('breaks', 'breaks', 'breaks')).toEqual({
     ends: ['ECONNRESET'],
@@ -37,7 +37,7 @@ test('a broken call is tried three times with the same id', async () => {
   })
 })
 
-test('a call that breaks on a kept connection is sent again at once, and this is not counted as an attempt', async () => {
+test('a call that breaks on a kept connection is sent again at once, and the repetition counts as no attempt', async () => {
   expect(await scans('answers', 'breaks')).toEqual({
     ends: ['answered', 'answered'],
     calls: 3,
