@@ -76,7 +76,7 @@ describe('the carrier of audit entries', () => {
     expect(await kept('quiet')).toEqual([])
   })
 
-  test('fails when the log rejects some entries, and keeps the accepted ones', async () => {
+  test('fails when CloudWatch Logs rejects some entries, and keeps the accepted entries', async () => {
     const old = -15 * 24 * HOUR
     const events: [number, string][] = [
       [0, framed({ audit: 'request' })],

@@ -45,7 +45,7 @@ test('events are put unchanged on the default bus of the region, in requests of 
   expect(put).toHaveLength(12)
 })
 
-test('the error is busy when the bus cannot be reached or refuses the signature', async () => {
+test('sending an event fails as busy when the bus cannot be reached or refuses the signature', async () => {
   await expect(busAt('http://127.0.0.1:1').put([event])).rejects.toMatchObject({ code: 'busy' })
   const key = process.env['AWS_SECRET_ACCESS_KEY']
   process.env['AWS_SECRET_ACCESS_KEY'] = 'another'

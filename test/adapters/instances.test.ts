@@ -88,7 +88,7 @@ async function described(): Promise<string[]> {
 }
 
 describe('concurrent look-ups of instances', () => {
-  test('use one call for the first, and one call with a filter for all others', async () => {
+  test('use one call for the first instance, and one call with a filter for all other instances', async () => {
     expect(await found(idsTo(20))).toEqual(idsTo(20))
     expect(await described()).toEqual([`200 alone ${id(1)}`, '200 filter 19'])
   })

@@ -112,7 +112,7 @@ async function fullFor(ms: number, to: string) {
   return { url: `http://127.0.0.1:${own}`, full: { close }, taken: lines.next() }
 }
 
-describe('the carrier of link calls', () => {
+describe('the carrier of link calls between clusters', () => {
   test('speaks gRPC with a server that understands it', async () => {
     const seen: string[] = []
     const { url } = await listening(createHttp2Server(router(seen)))
@@ -121,7 +121,7 @@ describe('the carrier of link calls', () => {
     expect(seen).toEqual(['Activate', 'Heartbeat'])
   })
 
-  test('speaks gRPC-Web behind a gateway, and tries nothing else after the first answer', async () => {
+  test('speaks gRPC-Web behind a gateway, and tries no other protocol after the first answer', async () => {
     const seen: string[] = []
     const { url } = await listening(createServer(gateway(seen)))
     const one = await admitted([url])
@@ -133,7 +133,7 @@ describe('the carrier of link calls', () => {
   })
 
   test.each(['http2', 'http1'] as const)(
-    'returns a refusal with its code and addresses, by %s',
+    'returns a refusal of the called cluster with its code and addresses, by %s',
     async version => {
       const server = version === 'http2' ? createHttp2Server(router([])) : createServer(gateway([]))
       const { url } = await listening(server)
@@ -149,7 +149,7 @@ describe('the carrier of link calls', () => {
     },
   )
 
-  test('passes the address of a call on to the service', async () => {
+  test('passes the address of a call on to the called service', async () => {
     w = await primaryWorld({ clusterAddr: '' })
     Object.assign(w.ports.deployment, { plainEndpoints: true })
     const { url } = await listening(createHttp2Server(router([])))
@@ -170,7 +170,7 @@ describe('the carrier of link calls', () => {
   })
 })
 
-test('a host takes gRPC calls and passes each on to its gateway', async () => {
+test('a host accepts gRPC calls and passes each call on to its gateway', async () => {
   const seen: string[] = []
   const { url } = await listening(createServer(gateway(seen)))
   const port = await startLinkPort(url)
@@ -225,7 +225,7 @@ describe('connections of the carrier', () => {
     expect((await carry('Heartbeat', call, 10_000)).signature.length).toBe(0)
   })
 
-  test('uses the address that answers, and tries it first from then on', async () => {
+  test('uses the address that answers, and tries that address first from then on', async () => {
     const dead = await closedPort()
     const seen: string[] = []
     const { url } = await listening(createServer(gateway(seen)))
@@ -234,7 +234,7 @@ describe('connections of the carrier', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('names every address with its error when none answers', async () => {
+  test('names every address with its error when no address answers', async () => {
     const [first, second] = [await closedPort(), await closedPort()]
     const attempt = admitted([first, second])
     await expect(attempt).rejects.toThrow(LinkSilent)
@@ -266,7 +266,7 @@ describe('connections of the carrier', () => {
     await expect(attempt).rejects.not.toThrow(LinkUnsigned)
   })
 
-  test('an answer of a front counts as unsigned, at any of the addresses, and its status is reported', async () => {
+  test('an unsigned answer of a front is reported as unsigned with its status, at any of the addresses', async () => {
     const { url } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(503, { 'content-type': 'application/json' }).end('{}')
     })
@@ -280,7 +280,7 @@ describe('the carrier refuses', () => {
   const secrets = createServerTls('link test')
 
   test.each(['http2', 'http1'] as const)(
-    'a certificate of an unknown authority, unless it is given: %s',
+    'a certificate of an unknown authority, unless the cluster trusts that authority: %s',
     async version => {
       const server =
         version === 'http2'
@@ -371,7 +371,7 @@ describe('the carrier refuses', () => {
     [500, 'application/json', '{"message":"Internal Server Error"}'],
     [504, 'text/plain', ''],
     [404, 'application/json', '{"message":"Not Found"}'],
-  ])('an answer of somebody else: %i %s', async (status, type, body) => {
+  ])('an answer of a server that is no cluster: %i %s', async (status, type, body) => {
     const { url } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(status, { 'content-type': type }).end(body)
     })
@@ -400,7 +400,7 @@ describe('the Lambda behind every front end', () => {
     },
   )
 
-  test('refuses a call that bypasses the proxy, and takes one through it', async () => {
+  test('refuses a call that bypasses the proxy, and accepts a call through the proxy', async () => {
     const proxy = { secretHashes: [sha256('s').toString('hex')], hops: 1 }
     const ports = { ...w.ports, deployment: { ...w.ports.deployment, proxy } }
     const calling = (headers: object) =>

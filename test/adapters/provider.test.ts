@@ -72,16 +72,16 @@ async function describeIn(account: string, keys: Partial<ProviderSettings>, time
 
 const REFUSED = `no STS role is configured for account ${FOREIGN}`
 
-describe('without a role to assume', () => {
-  test('the own account can be looked up (CVE-2025-11621)', async () => {
+describe('an instance look-up without an STS role to assume', () => {
+  test("is allowed in the server's own account (CVE-2025-11621)", async () => {
     expect(await describeIn(HOME, { credentials: old }, 2)).toEqual(['running', 'running'])
   })
 
-  test('another account is refused each time (CVE-2025-11621)', async () => {
+  test('is refused for another account, each time (CVE-2025-11621)', async () => {
     expect(await describeIn(FOREIGN, { credentials: old }, 2)).toEqual([REFUSED, REFUSED])
   })
 
-  test('another account is refused too while a new key is not known everywhere yet', async () => {
+  test('is refused for another account too while a new access key is not known everywhere in AWS', async () => {
     const rotated = { credentials: fresh, previous: old }
     expect(await describeIn(HOME, { credentials: fresh })).toEqual([
       expect.stringContaining('InvalidClientTokenId'),

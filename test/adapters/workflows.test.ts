@@ -57,13 +57,13 @@ describe('workflows on Step Functions', () => {
     expect(await port.signal('guessed', {})).toBe(false)
   })
 
-  test('the error is busy when Step Functions cannot be reached', async () => {
+  test('a call fails as busy when Step Functions cannot be reached', async () => {
     const port = portTo(await closedPort())
     await expect(port.start('m', 'op')).rejects.toMatchObject({ code: 'busy' })
     await expect(port.signal('x', {})).rejects.toMatchObject({ code: 'busy' })
   })
 
-  test('the error is busy when the state machine is missing', async () => {
+  test('a call fails as busy when the state machine is missing', async () => {
     const machine = await stateMachine({ A: { Type: 'Succeed' } })
     await expect(portTo(machine.url).start('other', 'op')).rejects.toMatchObject({ code: 'busy' })
   })

@@ -204,7 +204,7 @@ async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Prom
 }
 
 describe('a start in an unfinished state', () => {
-  test('of a running cluster is rejected and does not harm it', async () => {
+  test('of a running cluster is rejected and does not harm that cluster', async () => {
     const second = start('--cluster', cluster, '--port', '0')
     expect(await second.ended).toBe(1)
     expect(second.output()).toMatch(/^the cluster in \S+ runs already in process \d+\. Stop it, .*\n$/)

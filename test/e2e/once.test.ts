@@ -52,7 +52,7 @@ const tables = async (): Promise<string[]> => {
 const [east, west] = [freshCluster('east'), freshCluster('west')]
 let outputs: string[] = []
 
-test('--once ends with 0 with any AWS keys in the environment', async () => {
+test('npm start -- --once exits with 0 with any AWS keys in the environment', async () => {
   keys.clear()
   const given = { DYNAMODB_ENDPOINT: url, ...foreignKeys }
   const runs = [
@@ -64,7 +64,7 @@ test('--once ends with 0 with any AWS keys in the environment', async () => {
   expect(existsSync(folderOf(west)), 'nothing is left of a cluster in memory').toBe(false)
 })
 
-test('--once prints a login of each type with its cost', () => {
+test('npm start -- --once prints a login of each type with its cost', () => {
   expect(outputs).toHaveLength(2)
   for (const output of outputs) {
     expect(output).toMatch(

@@ -33,7 +33,7 @@ function planOf(...hosts: [LocalHost, LocalHost]): PairPlan {
   return [at(one, hosts[0]), at(other, hosts[1])]
 }
 
-test("`--join` makes one of two new clusters the other's secondary after its name is typed, and a repetition changes nothing", async () => {
+test("`--join` makes one of two new clusters the other's secondary after the operator types its name, and a repetition changes nothing", async () => {
   const { east, west, close } = await startClusterPair({ port: 0, memory: true, unlisted: true })
   onTestFinished(close)
   const pair = planOf(east, west)

@@ -48,7 +48,7 @@ async function makeRoot(shares: readonly string[]): Promise<boolean> {
   return last?.status === 200 && last.body.complete === true
 }
 
-test('the blocks for rekeying replace the shares, each in its own shell, and again after a theft', async () => {
+test("the runbook's shell blocks for rekeying replace the shares, each block in its own shell, and again after a theft", async () => {
   const run = startIn({ CLOUD_AUTH_STATE: STATE }, '--cluster', 'east', '--port', '0')
   await run.until('Serving.')
   const [begin = '', give = '', giveLast = '', verify = '', check = ''] = rekeyingBlocks()

@@ -62,7 +62,7 @@ const follow = async (heading: string) => {
   for (const block of blocksOf(PAGE, heading)) await shell.paste(block)
 }
 
-test('docs/do/restore.md restores the stage and the rules that it closed, even when a block was pasted twice', async () => {
+test('docs/do/restore.md reopens the API stage and the rules that it closed, even when a block was pasted twice', async () => {
   for (let times = 0; times < 2; times++) {
     await follow('1. Stop writing')
     const closed = { ThrottlingRateLimit: 0, ThrottlingBurstLimit: 0 }
@@ -78,7 +78,7 @@ test('docs/do/restore.md restores the stage and the rules that it closed, even w
     expect(new Set(calls(verb).map(line => line.split(' ').at(-1)))).toEqual(new Set(RULES))
 })
 
-test('docs/do/restore.md restores each table from its source, and configures both alike', () => {
+test('docs/do/restore.md restores each table from its source, and configures every restored table alike', () => {
   const restored = calls('restore-table-to-point-in-time').map(line =>
     /--source-table-name (\S+) --target-table-name (\S+)/.exec(line)?.slice(1),
   )

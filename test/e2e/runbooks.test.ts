@@ -57,7 +57,7 @@ const isFresh = ({ age_ms, peers: [peer] }: { age_ms: number; peers: { heard_age
 
 // each test continues from the state of the previous test
 describe('the runbooks in sequence', () => {
-  test('"Who may do it" prepares a token that both clusters accept', async () => {
+  test('"Who may do it" prepares a token that east and west accept', async () => {
     const [prepare = '', ask = ''] = blocksOf('README', 'Who may do it')
     await shell.paste(prepare)
     const token = await shell.value('OPERATION')
@@ -72,7 +72,7 @@ describe('the runbooks in sequence', () => {
     expect(stdout.match(/"ready": true/g)).toHaveLength(2)
   })
 
-  test('"planned switch" makes west the primary without losses, and never do two clusters serve', async () => {
+  test('"planned switch" makes west the primary without losses, and the two clusters never serve at the same time', async () => {
     const { east, west, root } = rehearsal
     const three = await call(east.base_url, 'POST', '/auth/token/create', { num_uses: 3 }, { token: root })
     const { client_token: token } = three.body.auth

@@ -61,7 +61,7 @@ const cluster = freshCluster('e2e')
 afterAll(cleanUp)
 
 describe('npm start', () => {
-  test('keeps its data over a restart, and leaves no process behind', async () => {
+  test("keeps the cluster's data over a restart, and leaves no process behind", async () => {
     const first = start('--cluster', cluster, '--port', '0')
     const open = watchForOpen(folderOf(cluster))
     await first.until('Serving.')

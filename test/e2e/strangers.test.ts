@@ -115,7 +115,7 @@ const target = (service: string, name: string) => ({
 })
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-test('every port of the host is covered by this file', () => {
+test('this file covers every port of the host', () => {
   const { base_url, link_address, lambda_url, states_url, provider_url, metadata_url } = host
   expect(portsOf(pids.host).sort()).toEqual(
     [base_url, link_address, lambda_url, states_url].map(portOf).sort(),
@@ -124,7 +124,7 @@ test('every port of the host is covered by this file', () => {
   expect(portsOf(pids.engine)).toHaveLength(1)
 })
 
-describe('another user', () => {
+describe('another user of the machine', () => {
   test('gets 403 from every port that only the host or its owner may use', async () => {
     const { lambda_url, states_url, provider_url } = host
     const functions = `${lambda_url}/2015-03-31/functions/${host.functions['on-job']}/invocations`

@@ -107,7 +107,7 @@ describe('warnings', () => {
     expect(body.data.tag_value).toContain(':r=one:')
   })
 
-  test('name the nearest field for a misspelt one, and the write answers 200', async () => {
+  test('name the nearest field for a misspelt field, and the write answers 200', async () => {
     const { status, body } = await api('POST', `${mount}/role/${fresh('r')}`, {
       ...iamRole.body,
       token_bound_cidr: '10.0.0.0/8',

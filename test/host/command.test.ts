@@ -83,7 +83,7 @@ const kept = () =>
           .digest('hex')}`,
     )
 
-describe('a login', () => {
+describe('the login command', () => {
   test.each<[who: string, line: string, environment: () => Record<string, string>, role: string]>([
     ['keys in the environment', '--role user', own, 'user'],
     ['keys in a profile', '--profile base --role user', () => ({}), 'user'],
@@ -111,7 +111,7 @@ describe('a login', () => {
     expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400 /)
   })
 
-  test("with the instance's document exports the nonce, which later logins need", async () => {
+  test("with the instance's document prints the nonce as a variable, which later logins need", async () => {
     const first = await inShell('cloud-auth login --method ec2 --role box --export')
     const lines = first.stdout.trim().split('\n')
     expect(lines.map(line => line.split('=')[0])).toEqual([
@@ -135,7 +135,7 @@ describe('a login', () => {
     expect(JSON.parse(stdout).data).toMatchObject({ path: `auth/${mount}/login` })
   })
 
-  test('at an unreachable cluster exits with another code than a rejected login', async () => {
+  test('at an unreachable cluster exits with another code than at a rejected login', async () => {
     const { status, stderr } = await run('login', { ...own(), VAULT_ADDR: 'http://127.0.0.1:1' })
     expect(status).toBe(3)
     expect(stderr).toBe('http://127.0.0.1:1 cannot be reached (ECONNREFUSED)\n')
@@ -191,7 +191,7 @@ test.each([
     'switch http://127.0.0.1:1 http://127.0.0.1:2',
     'the DR operation token is missing. Set CLOUD_AUTH_OPERATION_TOKEN, or write it to standard input',
   ],
-])('%s ends with code 2 and one line that names the fault', async (line, text) => {
+])('the command %s ends with code 2 and one line that names the fault', async (line, text) => {
   const { status, stdout, stderr } = await run(line)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr.trim().split('\n').at(-1)).toBe(`${text}; see cloud-auth --help`)
@@ -222,7 +222,7 @@ test('status --watch prints one line for each check, and Ctrl-C ends it with the
     })
 })
 
-test('the build is one executable file without npm dependencies', () => {
+test('the build of the command is one executable file without npm dependencies', () => {
   expect(readdirSync(folder).filter(name => name.startsWith('cloud-auth'))).toEqual(['cloud-auth.mjs'])
   const text = readFileSync(file, 'utf8')
   expect(text).toMatch(/^#!\/usr\/bin\/env node\n/)

@@ -141,7 +141,7 @@ describe('concurrent logins', () => {
     expect([...new Set(after.map(errorsOf))]).toEqual(['role tag check failed: the tag is on the deny list'])
   })
 
-  test('only one of the logins after the deletion of an entry counts as the first', async () => {
+  test('only one of the logins after the deletion of an access-list entry counts as the first login', async () => {
     const role = await roleNamed()
     const instance = await launch()
     await loginAs(mount, instance, { role })

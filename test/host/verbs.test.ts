@@ -79,7 +79,7 @@ describe('a listing needs LIST or ?list=true', () => {
     },
   )
 
-  test('LIST works several times on one connection, between other requests', async () => {
+  test('the verb LIST works several times on one connection, between other requests', async () => {
     const request = (line: string, ...more: string[]) =>
       [`${line} HTTP/1.1`, 'Host: x', `X-Vault-Token: ${cluster.root_token}`, ...more, '', ''].join('\r\n')
     const answers = await conversation(

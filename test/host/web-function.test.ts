@@ -73,11 +73,11 @@ afterAll(() => Promise.all(closers.map(close => close())))
 
 const client = (token = '') => nodeVault({ endpoint: front, token })
 
-describe('node-vault at the one address', () => {
+describe('the client node-vault at the shared address of API and Web Function', () => {
   const mount = fresh('web')
   const policy = fresh('reader')
 
-  test('administers through the API', async () => {
+  test('administers the cluster through the API', async () => {
     const admin = client(cluster.root_token)
     expect(await admin.health()).toMatchObject({ initialized: true })
     await admin.enableAuth({ mount_point: mount, type: 'aws', description: 'for the Web Function' })

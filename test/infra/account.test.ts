@@ -13,7 +13,7 @@ const statementsOf = (resources: ReadonlyMap<string, Resource>): Statement[] =>
   ofType(resources, 'AWS::IAM::Policy').flatMap(([, one]) => one.Properties.PolicyDocument.Statement)
 
 describe('settings for account-wide requirements', () => {
-  test('every role has the permissions boundary of `permissionsBoundaryArn`, and none without it', () => {
+  test('every role has the permissions boundary of `permissionsBoundaryArn`, and no boundary without that setting', () => {
     const permissionsBoundaryArn = 'arn:aws:iam::111122223333:policy/bound'
     const roles = ofType(resourcesOf({ stage: 'test', permissionsBoundaryArn, canary: {} }), 'AWS::IAM::Role')
     expect(roles.length).toBeGreaterThan(30)
@@ -54,7 +54,7 @@ describe('settings for account-wide requirements', () => {
 describe("a customer's KMS keys", () => {
   const [keyring, tables, logs] = ['keyring', 'tables', 'logs'].map(keyNamed)
 
-  test('with `keyring` the data stack creates no key, and functions unwrap the keyring with this one', () => {
+  test("with `keyring` the data stack creates no key, and functions unwrap the keyring with the customer's key", () => {
     const resources = resourcesOf({ stage: 'test', customerKeys: { keyring } })
     expect(ofType(resources, 'AWS::KMS::Key')).toEqual([])
     const opening = statementsOf(resources).filter(({ Action }) => [Action].flat().includes('kms:Decrypt'))

@@ -45,7 +45,7 @@ test.each(numbered)('a test mentions each number of $first', ({ numbers, wrong }
 })
 
 test.each(unnumbered)(
-  'a fault of $first without a number names an existing test',
+  'for the row $first without an advisory number, docs/look-up/advisories.md names an existing test',
   ({ first, wrong, last }) => {
     expect(first).toMatch(/^\d{4}$/)
     expect(wrong).not.toBe('')

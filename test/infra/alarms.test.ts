@@ -24,7 +24,7 @@ const folders = new Map(
 const byName = new Map(alarms.map(([, { Properties }]) => [Properties.AlarmName, Properties]))
 
 describe('every alarm', () => {
-  test('of the table is in the templates once, under the name that the dashboard uses', () => {
+  test('of the table of alarms is in the templates once, under the name that the dashboard uses', () => {
     expect([...byName.keys()].sort()).toEqual(commonAlarms.map(name => `cloud-auth-test-${name}`).sort())
     expect(alarms).toHaveLength(commonAlarms.length)
   })
@@ -177,7 +177,7 @@ describe('reserved concurrency', () => {
       }),
     )
 
-  test('equals `loginConcurrency` and `drConcurrency`, and is unset without them', () => {
+  test('equals `loginConcurrency` and `drConcurrency`, and is unset without these settings', () => {
     expect(reserved({ loginConcurrency: 50, drConcurrency })).toEqual({ login: 50, ...drConcurrency })
     expect(reserved({ drConcurrency: { link: 5 } })).toEqual({ link: 5 })
     expect(reserved({})).toEqual({})

@@ -29,8 +29,8 @@ const lambdas = () =>
   )
 const carrier = () => lambdas().get('on-audit-entries')
 
-describe('audit entries of all functions are carried', () => {
-  test('all functions of the API share one log group, whose audit entries go to the carrier of the same stack', () => {
+describe('audit entries of all functions reach the audit stream', () => {
+  test('all functions of the API share one log group, whose audit entries go to the carrier function of the same stack', () => {
     const { LogGroupName, FilterPattern, DestinationArn } = one('AWS::Logs::SubscriptionFilter').properties
     expect(FilterPattern).toBe('{ $.message.audit = "*" }')
     expect(DestinationArn['Fn::GetAtt'][0]).toBe(carrier()?.id)
@@ -38,7 +38,7 @@ describe('audit entries of all functions are carried', () => {
       expect(lambdas().get(name)?.LoggingConfig.LogGroup, name).toEqual(LogGroupName)
   })
 
-  test('the carrier writes to its own log group, because it would invoke itself otherwise', () => {
+  test('the carrier function writes to its own log group, because the carrier would otherwise invoke itself', () => {
     const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
     expect(carrier()?.LoggingConfig.LogGroup).not.toEqual(LogGroupName)
     expect(carrier()?.Environment.Variables.AUDIT_GROUP).not.toEqual(LogGroupName)
@@ -53,7 +53,7 @@ describe('audit entries of all functions are carried', () => {
       expect(LoggingConfig, name).toMatchObject({ LogFormat: 'JSON', ApplicationLogLevel: 'INFO' })
   })
 
-  test('only that log group may invoke the carrier', () => {
+  test('only the log group of the functions may invoke the carrier', () => {
     const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
     const callers = all('AWS::Lambda::Permission').filter(
       ([, { Properties }]) => Properties.Principal === 'logs.amazonaws.com',
@@ -67,7 +67,7 @@ describe('audit entries of all functions are carried', () => {
 /** Maximum number of subscription filters that CloudWatch Logs allows per log group. */
 const MOST_FILTERS = 2
 
-describe('audit entries of workers are carried too', () => {
+describe('audit entries of workers reach the audit stream too', () => {
   /** inputs of each bundle */
   let bundles: Record<string, Metafile>
   beforeAll(async () => {

@@ -61,7 +61,7 @@ describe('the setting `canary`', () => {
     expect(groups.size).toBe(aliases.length)
   })
 
-  test('rolls back on an alarm, on a failure, and when an operator stops it', () => {
+  test('rolls back on an alarm, on a failure, and when an operator stops the deployment', () => {
     const alarms = ofType(resources, 'AWS::CloudWatch::Alarm').map(([, one]) => one.Properties.AlarmName)
     for (const [id, { Properties }] of groups) {
       expect(Properties.AutoRollbackConfiguration, id).toEqual({
@@ -75,7 +75,7 @@ describe('the setting `canary`', () => {
     }
   })
 
-  test('uses the percentage of the settings, for at least 15 minutes so that alarms can react', () => {
+  test('uses the traffic percentage of the settings, for at least 15 minutes so that alarms can react', () => {
     const configs = inStacks('AWS::CodeDeploy::DeploymentConfig').map(one => one.Properties)
     for (const { TrafficRoutingConfig } of configs)
       expect(TrafficRoutingConfig).toEqual({

@@ -13,7 +13,7 @@ describe('docs/look-up/compatibility.md', () => {
     ['the token type of the mount', /token type of the mount.*the mount's type/],
     ['the body for STS', /body for STS.*exactly `Action=GetCallerIdentity&Version=2011-06-15`/],
     ['GET login without a token', /GET `login` without a token \| 403/],
-  ])('has the decision about %s', (_, row) => {
+  ])("states the project's decision about %s", (_, row) => {
     expect(rows.filter(line => row.test(line))).toHaveLength(1)
   })
 

@@ -14,7 +14,7 @@ const listed = JSON.parse(readFileSync(checkoutRoot + exportsFile, 'utf8')) as E
 
 describe('exports, which deployed stacks import', () => {
   test.each(Object.entries(exportedDeployments))(
-    'of the deployment %s equal those in the file',
+    'of the deployment %s equal the exports in the recorded file',
     (front, settings) => {
       const stacks = stacksOf(settings)
       expect(Object.keys(listed[front] ?? {})).toEqual([...stacks.keys()])

@@ -152,7 +152,7 @@ describe.each(fronts)('the front %s', front => {
     expect(led).toHaveLength(1)
   })
 
-  test('has no function that refers to its caller', () => {
+  test('has no function that refers to the front that calls the function', () => {
     const called = /Api|Balancer|Listener|Rest/
     for (const { Properties } of all(front, 'AWS::Lambda::Function'))
       expect(
@@ -227,7 +227,7 @@ describe('domains', () => {
     expect([...apis('named').values()][0].servers).toBeUndefined()
   })
 
-  test('with client certificates are the only way in', () => {
+  test('of an API with client certificates are the only way to reach the API', () => {
     const named = all('asking for certificates', 'AWS::ApiGatewayV2::DomainName').find(
       ({ Properties }) => Properties.DomainName === 'auth.example.com',
     )
@@ -333,7 +333,7 @@ describe('a load balancer', () => {
     })
   })
 
-  test('invokes each function with multi-value headers, after it got the permission', () => {
+  test('invokes each function with multi-value headers, after the load balancer got the permission', () => {
     const targets = all('balanced', 'AWS::ElasticLoadBalancingV2::TargetGroup')
     expect(targets.length).toBeGreaterThan(15)
     const permissions = new Map(

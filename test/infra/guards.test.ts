@@ -52,8 +52,8 @@ const beyond: Readonly<Record<string, (uses: readonly EndpointUse[], act: Act, k
     uses.includes('apply'),
 }
 
-describe.each(listFunctionNames())('the policies of %s', name => {
-  test('allow every write that its ports allow', () => {
+describe.each(listFunctionNames())('the IAM policies of %s', name => {
+  test("allow every write that the function's ports allow", () => {
     const refused = acts.flatMap(act =>
       all
         .filter(place => byGuard(name, act, place) && !byPolicy(name, act, place))
@@ -62,7 +62,7 @@ describe.each(listFunctionNames())('the policies of %s', name => {
     expect(refused).toEqual([])
   })
 
-  test('allow no other write, except for the listed reasons', () => {
+  test("allow no write beyond the function's ports, except for the listed reasons", () => {
     const uses = declaredUsesOfFunction(name)
     const more = acts.flatMap(act =>
       all

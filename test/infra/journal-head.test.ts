@@ -100,7 +100,7 @@ describe('docs/spec/journal-head.md', () => {
   })
 })
 
-test('every transition names its actor and its reason', () => {
+test('every transition of the journal head names its actor and its reason', () => {
   for (const [name, { by, why }] of rows)
     expect(
       [by, why].filter(text => text.length < 10),
@@ -108,7 +108,7 @@ test('every transition names its actor and its reason', () => {
     ).toEqual([])
 })
 
-test('every transition is used, and only transitions change the head', () => {
+test('every transition of the journal head is used, and only transitions change the head', () => {
   const files = readdirSync(`${root}shared`, { recursive: true, encoding: 'utf8' }).filter(name =>
     name.endsWith('.ts'),
   )

@@ -114,13 +114,13 @@ test('no file has more than 400 lines, except generated ones', () => {
   expect(written.filter(file => linesOf(file) > 400)).toEqual([])
 })
 
-describe('imports', () => {
-  test('are found in all files', () => {
+describe('imports in the sources', () => {
+  test('are found by the check in all files', () => {
     expect(files.length).toBeGreaterThan(150)
     expect(within.length).toBeGreaterThan(500)
   })
 
-  test('have a floor for every folder, and every floor exists', () => {
+  test('are checked by a table with a floor for every folder, and every floor exists', () => {
     const known = floors.map(({ folder }) => folder)
     expect([...new Set([...files, ...within.map(({ target }) => target)].map(floorOf))].toSorted()).toEqual(
       known.toSorted(),

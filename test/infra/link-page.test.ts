@@ -37,7 +37,7 @@ test('docs/spec/link.md has a row for each method with its caller, timeout and p
   for (const [name, , , what = ''] of rows) expect(what.length, name).toBeGreaterThan(10)
 })
 
-test('docs/spec/link.md lists the calls that are not answered twice', () => {
+test('docs/spec/link.md lists the calls that the primary does not answer twice', () => {
   const [, named = ''] =
     /later than the time of any earlier call\s+\(only for (.*?), which\s+change something/s.exec(page) ?? []
   const expected = linkMethodNames.filter(method => linkMethodRow(method).requiresLaterTime)

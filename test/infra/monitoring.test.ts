@@ -140,7 +140,7 @@ describe('a deployment with a dashboard and tracing', () => {
     )
   })
 
-  test('has them only with the settings, and grants for tracing', () => {
+  test('has dashboard, queries and tracing only with the settings, and grants the permission for tracing', () => {
     const plain = resourcesOf({ stage: 'test' })
     const modes = (from: typeof plain) =>
       ofType(from, 'AWS::Lambda::Function').map(([, one]) => one.Properties.TracingConfig?.Mode)

@@ -36,7 +36,7 @@ const written = buildOpenApi(endpointGroups, endpointAnswers, version) as unknow
 const document = resolveShared(written, written)
 
 describe('docs/openapi.json', () => {
-  test('equals the document from the endpoint table (else: npm run openapi)', () => {
+  test('equals the document from the endpoint table (after a change: npm run openapi)', () => {
     expect(JSON.parse(readFileSync(`${checkoutRoot}docs/openapi.json`, 'utf8'))).toEqual(
       JSON.parse(JSON.stringify(written)),
     )
@@ -107,7 +107,7 @@ describe('docs/openapi.json as OpenAPI 3.1', () => {
     expect(parts.filter((part, index) => parts.indexOf(part) !== index)).toEqual([])
   })
 
-  test('has a unique name and a described tag for every operation', () => {
+  test('has a unique operationId and a described tag for every operation', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(ids).toEqual([...new Set(ids)])
     expect(ids.filter(id => !/^[a-z][A-Za-z]*(_also|_formerly|_head)?$/.test(id))).toEqual([])
@@ -116,7 +116,7 @@ describe('docs/openapi.json as OpenAPI 3.1', () => {
   })
 
   test.each(operations)(
-    '$title names its parameters, and has success and error answers',
+    'names the parameters of $title, and gives its success and error answers',
     ({ path, operation }) => {
       const named = operation.parameters.filter(one => one.in === 'path').map(one => one.name)
       expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
@@ -135,11 +135,11 @@ describe('docs/openapi.json as OpenAPI 3.1', () => {
         return json ? [{ title: `${title} ${status}`, json }] : []
       }),
     ),
-  )('the example of $title matches its schema', ({ json }) => {
+  )('has an example of $title that matches its schema', ({ json }) => {
     expect(compiler(components.schemas)(json.schema)(json.example, 'example')).toEqual([])
   })
 
-  test('every schema of an answer lists its required fields', () => {
+  test('lists the required fields of every schema of an answer', () => {
     const shapes = (all('properties', components.schemas) as object[]).filter(
       one => Object.keys(one).length > 0,
     )
@@ -147,11 +147,11 @@ describe('docs/openapi.json as OpenAPI 3.1', () => {
   })
 })
 
-describe('the table of answers', () => {
+describe('the table of API answers', () => {
   const rows = endpointGroups.flatMap(group => group.endpoints)
   const nameOf = (row: Endpoint) => `${row.method} ${row.path}`
 
-  test('has a line for every endpoint, and no other', () => {
+  test('has a line for every endpoint, and no line without an endpoint', () => {
     const wanted = rows.filter(row => row.answers !== 'refused').map(nameOf)
     expect(Object.keys(endpointAnswers).sort()).toEqual(wanted.sort())
   })

@@ -72,7 +72,7 @@ beforeAll(async () => {
 }, BUNDLING_TIMEOUT_MS)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('the package in an empty app', () => {
+describe('the npm package in an empty CDK app', () => {
   test('can be installed with peers, exports and files, and its source package stays private', () => {
     const { private: hidden } = JSON.parse(readFileSync(`${checkoutRoot}package.json`, 'utf8')) as {
       private: boolean

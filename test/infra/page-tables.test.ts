@@ -15,7 +15,7 @@ test.each([
   ['look-up/limits.md', `the promised ${promised} days`],
   ['do/troubleshooting.md', `longer than the primary keeps its journal (${promised} days)`],
   ['spec/keys.md', `${term} days have passed since the term became unused`],
-])('%s says "%s"', (page, sentence) => expect(read(page)).toContain(sentence))
+])('the page %s has the sentence "%s"', (page, sentence) => expect(read(page)).toContain(sentence))
 
 test('the page on ec2 logins has a row for each bound', () => {
   const rows = read('spec/login-ec2.md')

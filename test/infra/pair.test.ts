@@ -54,7 +54,7 @@ beforeAll(() => {
   }))
 })
 
-describe('the app of a pair', () => {
+describe('the CDK app of a pair of clusters', () => {
   test('creates three stacks in each of two regions and two accounts', () => {
     expect(made.map(({ account, region, stackName }) => `${account} ${region} ${stackName}`).sort()).toEqual(
       [

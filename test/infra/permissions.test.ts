@@ -5,7 +5,7 @@ import { renderPermissionSections, renderPermissionsPage } from '../../infra/doc
 import { stacksOf } from './synthesised.ts'
 
 describe('docs/permissions.md', () => {
-  test('equals the page from the templates (else: npm run permissions)', () => {
+  test('equals the page that is generated from the templates (after a change: npm run permissions)', () => {
     expect(readFileSync(`${checkoutRoot}docs/permissions.md`, 'utf8')).toBe(renderPermissionsPage(stacksOf()))
   })
 

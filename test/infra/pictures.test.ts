@@ -64,7 +64,7 @@ describe('the state diagram of a set', () => {
     expect(new Set([...namesAt(8)].map(name => name.replace('_', '-')))).toEqual(new Set(Object.keys(states)))
   })
 
-  test('has existing requests on its arrows, seven in all', () => {
+  test('labels its seven arrows with existing requests', () => {
     const paths = new Set(endpointGroups.flatMap(({ endpoints }) => endpoints.map(({ path }) => path)))
     const asked = arrows.flatMap(({ depth, label }) =>
       depth === 4 && label !== '' ? [label.split(',')[0]] : [],

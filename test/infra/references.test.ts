@@ -148,7 +148,7 @@ describe('citations of pages outside the project', () => {
     'age (platform notes 3.1)',
     'nested (login 4.3.2)',
     'npm start: issue 2 §8.1',
-  ])('%j is recognised as one', text => expect(citationsIn(text)).not.toEqual([]))
+  ])('%j is recognised as a citation', text => expect(citationsIn(text)).not.toEqual([]))
 
   test.each([
     'http://127.0.0.1:80',
@@ -157,7 +157,7 @@ describe('citations of pages outside the project', () => {
     'GHSA-mwr2-wmgp-crj6',
     'v1.27.3',
     'LT-10',
-  ])('%j is not recognised as one', text => expect(citationsIn(text)).toEqual([]))
+  ])('%j is not recognised as a citation', text => expect(citationsIn(text)).toEqual([]))
 
   test('do not occur in sources and pages', () => {
     expect(listed([...sources, ...pages], path => citationsIn(read(path)))).toEqual([])

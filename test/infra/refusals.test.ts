@@ -39,7 +39,7 @@ test('errors of replication, journal, link and ceremonies are defined only in th
   expect(made(files, REFUSAL)).toEqual(tables)
 })
 
-test('errors of the link are defined only in its table, and recreated by the caller', () => {
+test("errors of the link are defined only in the link's error table, and the calling cluster recreates them", () => {
   const files = filesIn('shared', 'functions', 'infra')
   expect(made(files, /new LinkRefused\(/)).toEqual(['shared/link/call.ts', 'shared/link/refusals.ts'])
 })

@@ -40,7 +40,7 @@ describe('a deployment with restored tables', () => {
     expect(typesIn(withoutStream)).toEqual(typesIn(withStream))
   })
 
-  test('leaves the stage and rules, so the page reopens by hand what it closed by hand', () => {
+  test('leaves the stage and rules unchanged, so the runbook reopens by hand what the runbook closed by hand', () => {
     for (const type of ['AWS::ApiGatewayV2::Stage', 'AWS::ApiGatewayV2::Api', 'AWS::Events::Rule'])
       expect(typesIn(withStream), type).not.toContain(type)
     expect(step(1)).toMatch(/\[ -s stage\.json \] \|\| .*apigatewayv2 get-stage .* stage\.json/)
@@ -52,7 +52,7 @@ describe('a deployment with restored tables', () => {
     expect(page).not.toMatch(/lifts? the throttle/)
   })
 
-  test("removes the event source, or uses the restored table's stream with `clusterStreamArn`", () => {
+  test("removes the stream's event source, or uses the restored table's stream with `clusterStreamArn`", () => {
     const sources = (from: Map<string, Resource>) =>
       ofType(from, 'AWS::Lambda::EventSourceMapping').map(([, one]) => one.Properties.EventSourceArn)
     expect(sources(before)).toHaveLength(1)
@@ -95,7 +95,7 @@ describe('docs/do/restore.md on the tables', () => {
   const own = (id: string): Resource['Properties'] =>
     ofType(before, 'AWS::DynamoDB::GlobalTable').find(([name]) => name.startsWith(id))?.[1].Properties
 
-  test('names every index, which a restore brings back', () => {
+  test('names every index, which a restore recreates', () => {
     const indexes = ['Data', 'Cluster'].flatMap(id => own(id).GlobalSecondaryIndexes ?? [])
     expect(indexes.map(({ IndexName }) => IndexName)).toEqual(['expiry', 'tree'])
     for (const { IndexName } of indexes) expect(step(2)).toContain(`\`${IndexName}\``)

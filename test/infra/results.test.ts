@@ -44,7 +44,7 @@ test('results are distinguished by `ok` or `kind`, except in at most ten files t
   expect(exceptions.length).toBeLessThanOrEqual(10)
 })
 
-describe('code is found that', () => {
+describe('the check of result types finds code that', () => {
   test.each([
     ['tests for a member', "export const f = (a: { why: 1 } | { b: 1 }) => 'why' in a"],
     ['returns the result `again`', "export const f = () => 'again' as const"],
@@ -53,6 +53,6 @@ describe('code is found that', () => {
   })
 })
 
-test('code is not found that tests for a name in a variable', () => {
+test('the check of result types ignores code that tests for a name in a variable', () => {
   expect(findFiles({ 'shared/given.ts': 'export const f = (a: object, b: string) => b in a' })).toEqual([])
 })

@@ -22,11 +22,11 @@ const roomOf = (path: string): string => (path.includes('/') ? (path.split('/')[
 describe.each([
   ['infra/local', ['main.mjs']],
   ['test/support', []],
-])('%s', (folder, outside) => {
+])('the folder %s', (folder, outside) => {
   const rooms = roomsOf(folder)
   const files = filesOf(folder)
 
-  test('has every file in a subfolder that the page lists, and no empty subfolder', () => {
+  test('has every file in a subfolder that docs/do/change-code.md lists, and no empty subfolder', () => {
     expect(rooms.length).toBeGreaterThan(5)
     expect(files.filter(path => roomOf(path) === '')).toEqual(outside)
     expect(new Set(files.map(roomOf).filter(Boolean))).toEqual(new Set(rooms))

@@ -18,7 +18,7 @@ test.each([
   'own.reveal().startsWith(asked)',
   'if (item.hash === tokenHashOf(asked)) x()',
   'return tokenHashOf(asked) === item.hash',
-])('a comparison that stops at the first difference is found: %s', line =>
+])('the check finds a comparison that stops at the first difference: %s', line =>
   expect(exitsEarly(line)).toBe(true),
 )
 

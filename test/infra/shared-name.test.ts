@@ -33,7 +33,7 @@ describe('the setting `sharedAddress`', () => {
   })
 
   test.each([settings, balanced])(
-    'checks the cluster at its own address every ten seconds, and two failures change its state',
+    "checks each cluster at its own address every ten seconds, and two failed checks change the cluster's state",
     given => {
       expect(only(given, 'AWS::Route53::HealthCheck').HealthCheckConfig).toMatchObject({
         Type: 'HTTPS',
@@ -84,14 +84,14 @@ describe('the setting `sharedAddress`', () => {
     )
   })
 
-  test('creates no such alarm for other fronts', () => {
+  test('creates no role alarm for other fronts', () => {
     const names = ofType(resourcesOf(settings), 'AWS::CloudWatch::Alarm').map(
       ([, one]) => one.Properties.AlarmName,
     )
     expect(names).not.toContain('cloud-auth-test-NotServing')
   })
 
-  test('requires client certificates if the front does', () => {
+  test('requires client certificates if the API front requires them', () => {
     const asked = (given: Record<string, unknown>) =>
       ofType(resourcesOf(given), 'AWS::ApiGatewayV2::DomainName').map(
         ([, one]) => one.Properties.MutualTlsAuthentication,

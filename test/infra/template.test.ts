@@ -44,7 +44,7 @@ const functions = () =>
 const tablesOf = (from: Map<string, Resource>) => ofType(from, 'AWS::DynamoDB::GlobalTable')
 const lasting = (from: Map<string, Resource>) => tablesOf(from).filter(([id]) => !id.startsWith('Ceremony'))
 
-describe('tables and key are retained, encrypted and recoverable', () => {
+describe('the tables and the KMS key of the data stack are retained, encrypted and recoverable', () => {
   test('two tables are on demand, with TTL, point-in-time recovery and encryption', () => {
     const tables = lasting(resources)
     expect(tables).toHaveLength(2)
@@ -88,7 +88,7 @@ describe('tables and key are retained, encrypted and recoverable', () => {
     expect(replica.DeletionProtectionEnabled).not.toBe(true)
   })
 
-  test('only the data table has indexes, and the one for tidy projects `rev` for conditional deletions', () => {
+  test('only the data table has indexes, and the index for tidy projects `rev` for conditional deletions', () => {
     const indexes = ofType(resources, 'AWS::DynamoDB::GlobalTable').flatMap(([id, { Properties }]) =>
       (Properties.GlobalSecondaryIndexes ?? []).map((index: unknown) => [id.startsWith('Data'), index]),
     )
@@ -104,7 +104,7 @@ describe('tables and key are retained, encrypted and recoverable', () => {
     ])
   })
 
-  test('deletion protection is on unless the setting disables it', () => {
+  test('deletion protection is on unless a setting disables deletion protection', () => {
     const flags = (from: Map<string, Resource>) =>
       lasting(from).map(([, one]) => [
         one.DeletionPolicy,
@@ -120,7 +120,7 @@ describe('tables and key are retained, encrypted and recoverable', () => {
     ])
   })
 
-  test('the key is rotated and retained', () => {
+  test('the KMS key is rotated and retained', () => {
     const [[, key] = []] = ofType(kept, 'AWS::KMS::Key')
     expect(key).toMatchObject({ DeletionPolicy: 'Retain', Properties: { EnableKeyRotation: true } })
   })
@@ -233,7 +233,7 @@ describe('restored tables and key', () => {
     }
   }
 
-  test("replace the stack's own in the variables and grants of every function", () => {
+  test("replace the stack's own tables and key in the variables and grants of every function", () => {
     const seen = seenIn({ restored })
     expect(seen.environments.length).toBe(listFunctionNames().length)
     for (const { DATA_TABLE, CLUSTER_TABLE, KEY_ARN } of seen.environments) {
@@ -252,7 +252,7 @@ describe('restored tables and key', () => {
     expect(exported).toEqual(expect.arrayContaining(before.imported))
   })
 
-  test("without a key use the stack's own key", () => {
+  test("without a restored key use the stack's own key", () => {
     const { keyArn: _, ...tables } = restored
     const { imported, keys } = seenIn({ restored: tables })
     expect(keys).toEqual([])
@@ -432,8 +432,8 @@ function statementsOf(name: string): Statement[] {
   return policies.flatMap(([, one]) => one.Properties.PolicyDocument.Statement)
 }
 
-describe('grants', () => {
-  test.each(listFunctionNames())('let %s do exactly the actions of its uses', name => {
+describe('IAM grants', () => {
+  test.each(listFunctionNames())('let %s do exactly the actions that its code uses', name => {
     const granted = new Set(statementsOf(name).flatMap(one => one.Action))
     const expected = new Set([
       ...declaredUsesOfFunction(name).flatMap(use => actions[use]),
@@ -553,7 +553,7 @@ describe('grants', () => {
   )
 
   test.each(listFunctionNames())(
-    'let %s store tokens only if it creates, renews or wraps them, or begins or applies a journal',
+    'let %s store tokens only if that function creates, renews or wraps tokens, or begins or applies a journal',
     name => {
       const own = endpointGroups.find(group => group.name === name)
       // of the endpoints without authentication only the login can be wrapped
@@ -597,7 +597,7 @@ describe('grants', () => {
   })
 
   test.each(listFunctionNames())(
-    'let %s write to the journal if it writes at all, and delete only tree sums in the background',
+    'let %s write to the journal if that function writes at all, and delete only tree sums in the background',
     name => {
       const writes = declaredUsesOfFunction(name).some(use => use === 'spend' || use === 'journal')
       for (const pk of ['journal', 'j#000001.aaaaaaaaaaaa#0', 't#life#r#00']) {
@@ -638,7 +638,7 @@ describe('grants', () => {
   })
 })
 
-describe('routes', () => {
+describe('routes of the API', () => {
   const definition = (from = resources) =>
     ofType(from, 'AWS::ApiGatewayV2::Api')[0]?.[1].Properties.Body as Definition
   const integrations = (): Definition['components'][string] =>
@@ -720,7 +720,7 @@ describe('routes', () => {
     }
   })
 
-  test('close the default endpoint only with the setting', () => {
+  test('close the default endpoint only with the setting `closeDefaultEndpoint`', () => {
     expect(definition().servers).toBeUndefined()
     const closed = resourcesOf({
       stage: 'test',
@@ -743,13 +743,13 @@ describe('routes', () => {
     expect(permitted).toHaveLength(called.size)
   })
 
-  test('have an access log in /aws/vendedlogs, which API Gateway may write without a policy', () => {
+  test('write an access log in /aws/vendedlogs, which API Gateway may write without a policy', () => {
     const [[, stage] = []] = ofType(resources, 'AWS::ApiGatewayV2::Stage')
     const [id] = stage?.Properties.AccessLogSettings.DestinationArn['Fn::GetAtt'] ?? []
     expect(resources.get(id)?.Properties.LogGroupName).toBe('/aws/vendedlogs/cloud-auth/test/access')
   })
 
-  test('have an access log without paths, which may contain role tags', () => {
+  test('write an access log without paths, because paths may contain role tags', () => {
     const [[, stage] = []] = ofType(resources, 'AWS::ApiGatewayV2::Stage')
     expect(stage?.Properties.AccessLogSettings.Format).not.toMatch(/path/i)
   })
@@ -759,7 +759,7 @@ describe('limits on the costs of unauthenticated requests', () => {
   const limits = (from: Map<string, Resource>) =>
     ofType(from, 'AWS::ApiGatewayV2::Stage').map(([, one]) => one.Properties.DefaultRouteSettings)
 
-  test('are a throttle, by default for 500 logins a second', () => {
+  test('are a throttle, which by default allows 500 logins a second', () => {
     expect(limits(kept)).toEqual([{ ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 }])
     expect(limits(resources)).toEqual([{ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }])
   })
@@ -784,7 +784,7 @@ describe('limits on the costs of unauthenticated requests', () => {
 })
 
 describe('a proxy in front of the API', () => {
-  test('has its secret hashes in every function that the gateway invokes, and in no worker', () => {
+  test('has its secret hashes in every function that API Gateway invokes, and in no worker', () => {
     const secretHashes = ['ab'.repeat(32), 'cd'.repeat(32)]
     const from = resourcesOf({
       stage: 'test',
@@ -815,14 +815,14 @@ describe('schedules and the audit log', () => {
     expect(rules.sort()).toEqual(['rate(1 hour)', 'rate(1 minute)', 'rate(1 minute)'])
   })
 
-  test('let a job invoke itself again', () => {
+  test('let the job worker invoke itself again', () => {
     expect(functions().get('on-job')?.Properties).toMatchObject({
       RecursiveLoop: 'Allow',
       FunctionName: 'cloud-auth-test-job',
     })
   })
 
-  test('have a separate retention', () => {
+  test('keep the audit log in one log group with a separate retention', () => {
     const retentions = ofType(resources, 'AWS::Logs::LogGroup').filter(
       ([, one]) => one.Properties.RetentionInDays === 365,
     )
@@ -830,8 +830,8 @@ describe('schedules and the audit log', () => {
   })
 })
 
-describe('a drill', () => {
-  test("starts by the setting's schedule, and never without it", () => {
+describe('a scheduled drill', () => {
+  test('starts by the schedule of the setting, and never without that setting', () => {
     const rules = ofType(further, 'AWS::Events::Rule').map(([, { Properties }]) => Properties)
     const due = rules.filter(({ ScheduleExpression }) => ScheduleExpression === drill.schedule)
     expect(due).toHaveLength(1)
@@ -847,7 +847,7 @@ describe('a drill', () => {
     expect(functions().get('on-drill')?.Properties.Environment.Variables).not.toHaveProperty('DRILL_PEER')
   })
 
-  test('needs two addresses, and a policy other than root and default', () => {
+  test('needs two cluster addresses, and a policy other than root and default', () => {
     const refused = (more: object) => () =>
       readSettings({ stage: 'test', apiAddress: 'https://a.example', ...more })
     expect(refused({ drill })).not.toThrow()

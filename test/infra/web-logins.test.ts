@@ -238,10 +238,10 @@ describe('a deployment with webLogins', () => {
   })
 })
 
-describe('provisioned concurrency of logins', () => {
+describe('provisioned concurrency of the login function', () => {
   const provisioned = (from: Map<string, Resource>) => only('AWS::Lambda::Alias', from)
 
-  test('is on an alias, which the API may invoke', () => {
+  test('is on an alias of the function, which the API may invoke', () => {
     const from = resourcesOf({ stage: 'test', loginProvisionedConcurrency: 7 })
     expect(provisioned(from).Properties).toMatchObject({
       Name: 'provisioned',
@@ -256,7 +256,7 @@ describe('provisioned concurrency of logins', () => {
     expect(permissions).toContainEqual({ Ref: alias })
   })
 
-  test('is only on the login function', () => {
+  test('is set only for the login function', () => {
     const from = resourcesOf({ stage: 'test', loginProvisionedConcurrency: 7 })
     const versions = ofType(from, 'AWS::Lambda::Version').map(([, one]) => one.Properties.FunctionName.Ref)
     expect(versions).toEqual([expect.stringMatching(/^loginFunction/)])

@@ -120,7 +120,7 @@ async function checked({ treeId, ...at }: Grown) {
 const roots = { replicated: '', local: '' }
 
 test(
-  'a check takes time in proportion to the items, and constant memory',
+  'a check of the Merkle tree takes time in proportion to the items, and constant memory',
   async () => {
     const held: number[] = []
     for (const size of SIZES) {
@@ -178,7 +178,7 @@ describe.each([
   ['generated on reading', inMemory, 100_000],
   ['in the engine', inEngine, STORED],
 ])('changed items that are %s', (_, tablesOf, size) => {
-  test('are found at the exact item, bucket, page or root', async () => {
+  test('are found by a check at the exact item, bucket, page or root', async () => {
     const tables = await tablesOf(size)
     expect(areFindingsCorrupt(toTreeFindings((await checked(tables)).faults, roots))).toBe(false)
     const expected = await flip(tables, size)
@@ -196,7 +196,7 @@ describe.each([
 })
 
 test(
-  'a hundred checks during two hundred writes a second find nothing',
+  'a hundred checks of the Merkle tree during two hundred writes a second find nothing',
   async () => {
     const RUNS = Number(process.env['RUNS'] ?? 100)
     const set = await clusterSet(['east'], { memory: true, aws: true })

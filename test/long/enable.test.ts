@@ -36,7 +36,7 @@ const LATE_MS = 20_000
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(0)} s`
 const print = (text: string) => process.stderr.write(`${text}\n`)
 
-test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a second and late writes, and ending it makes all plain again`, async () => {
+test(`a journal over ${ITEMS} items includes all items during ${RATE} writes a second and late writes, and ending the journal makes all items plain again`, async () => {
   const at = await member({
     get ms() {
       return Date.now()

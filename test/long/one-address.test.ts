@@ -281,7 +281,7 @@ function allCome(outcomes: readonly Outcome[], within = COMPUTED + SLACK): void 
   }
 }
 
-test("in a disaster in which both clusters answer 200, workloads move only after the old one's health check is inverted", async () => {
+test("in a disaster in which both clusters answer 200, workloads move only after the old cluster's health check is inverted", async () => {
   const { east, west } = pair
   const outcomes = await through({
     title: 'forced promotion, both answer',

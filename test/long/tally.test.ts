@@ -44,7 +44,7 @@ function heldFor(count: number): number {
   return held
 }
 
-test('a check holds the same memory for a hundred thousand items and for a million', () => {
+test('a check of the Merkle tree holds the same memory for a hundred thousand items and for a million items', () => {
   const [, large, largest] = [10_000, 100_000, 1_000_000].map(heldFor)
   expect(largest).toBeLessThan(40)
   expect((largest ?? 0) - (large ?? 0)).toBeLessThan(16)

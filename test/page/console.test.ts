@@ -75,7 +75,7 @@ async function promoted({ page }: Opened, name: string, { force = false } = {}):
   expect(await page.textContent('#promote-said')).toContain('This cluster has taken over.')
 }
 
-describe('the console pages of both clusters, in the order of a bad week', () => {
+describe('the console pages of two clusters during planned and forced switches', () => {
   test('show the lag of a cut secondary, and what a promotion would lose', async () => {
     const { page } = west
     await shows(page, 'own', 'streaming')
@@ -190,7 +190,7 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
 })
 
 describe('every console page', () => {
-  test('asks the other cluster only for status and health, without a token, and can read nothing else there', async () => {
+  test('asks the other cluster only for status and health, without a token, and can read no other data there', async () => {
     const { page, context } = await opened(browser, pageOf(rehearsal.west))
     const asked: { path: string; token: string | undefined }[] = []
     page.on('request', request => {

@@ -75,7 +75,7 @@ const primaryStatus = {
   secondaries: [{ node_id: EVIL, api_address: EVIL, connection_status: 'connected' }],
 }
 
-test('hostile answers of a cluster are shown as text', async () => {
+test('the console page shows hostile answers of a cluster as text', async () => {
   const { page, context, faults } = await opened(browser, 'about:blank')
   await lie(context)
   await page.goto(new URL('/ui/', host.base_url).href)
@@ -111,7 +111,7 @@ test('hostile answers of a cluster are shown as text', async () => {
   await context.close()
 })
 
-test('hostile names of secondaries are shown as text', async () => {
+test('the console page shows hostile names of secondaries as text', async () => {
   const { page, context, faults } = await opened(browser, 'about:blank')
   await lie(context, primaryStatus)
   await page.goto(new URL('/ui/', host.base_url).href)
@@ -122,7 +122,7 @@ test('hostile names of secondaries are shown as text', async () => {
   await context.close()
 })
 
-test('injected markup runs no inline script, handler or evaluation', async () => {
+test('markup injected into the console page runs no inline script, handler or evaluation', async () => {
   const { page, context } = await opened(browser, new URL('/ui/', host.base_url).href)
   const refused = await page.evaluate(() => {
     const attempts = [

@@ -21,8 +21,8 @@ type Reached = Pick<RunningProvider, 'url' | 'controlToken'>
 const command = ({ url, controlToken }: Reached, name: string, init: RequestInit) =>
   fetch(`${url}/_control/${name}`, { headers: { authorization: `Bearer ${controlToken}` }, ...init })
 
-describe('control over HTTP', () => {
-  test('has all methods of control in the process, with equal effects and results', async () => {
+describe('the control API of the imitated AWS over HTTP', () => {
+  test('has all methods of the in-process control API, with equal effects and results', async () => {
     const { url, control, controlToken } = await provider()
     const remote = createRemoteControl(url, controlToken)
     expect(Object.keys(remote)).toEqual(Object.keys(control))
@@ -64,7 +64,7 @@ describe('control over HTTP', () => {
     ['no token', {}],
     ['another token', { authorization: 'Bearer mine' }],
     ['an empty token', { authorization: 'Bearer ' }],
-  ])('is refused with %s, and the refusal names the place of the token', async (_, headers) => {
+  ])('refuses a call with %s, and the refusal names `control_token`', async (_, headers) => {
     const answer = await command(await provider(), 'calls', { method: 'POST', body: '{}', headers })
     expect(answer.status).toBe(401)
     expect(await answer.json()).toMatchObject({ error: expect.stringContaining('control_token') })
@@ -87,7 +87,7 @@ describe('control over HTTP', () => {
   })
 })
 
-describe('arguments of commands', () => {
+describe('arguments of control commands', () => {
   test.each([
     ['an unknown member', { account, region, instance: 'i-1' }, /instance/],
     ['an unknown state', { account, region, state: 'asleep' }, /^state: /],
@@ -112,7 +112,7 @@ describe('arguments of commands', () => {
     expect((await control.listInstances({ account, region }))[0]?.tags).toEqual({})
   })
 
-  test('a third key of a user and a session of a missing role are refused', async () => {
+  test('a third access key of a user and a session of a missing role are refused', async () => {
     const { control } = await provider()
     await control.putUser({ account, name: 'bob' })
     await control.createAccessKey({ account, user: 'bob' })

@@ -95,7 +95,7 @@ describe('the certificates', () => {
     expect(certificate.publicKey.asymmetricKeyType).toBe(name === 'dsa' ? 'dsa' : 'rsa')
   })
 
-  test('have different serial numbers, also from those of another provider', async () => {
+  test('have different serial numbers, also from the certificates of another provider', async () => {
     const other = await startProvider()
     const all = [...Object.values(certificates), ...Object.values(await other.control.authority())]
     await other.close()

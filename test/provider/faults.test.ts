@@ -14,7 +14,7 @@ async function aws() {
   return { ...made, ...clientsOf(made.url, made.key) }
 }
 
-describe('faults', () => {
+describe('faults that a test injects into the imitated AWS', () => {
   test('hit `times` calls after `skip` calls, and then no more', async () => {
     const { control, sts } = await aws()
     await control.fault({ service: 'sts', kind: 'error', skip: 1, times: 2 })

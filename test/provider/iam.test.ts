@@ -107,7 +107,7 @@ describe('GetInstanceProfile', () => {
 })
 
 describe('access keys', () => {
-  test('a second key works too, a third is refused with LimitExceeded', async () => {
+  test('a second access key of a user works too, a third key is refused with LimitExceeded', async () => {
     const { url, key } = await providerWithUser()
     const { iam } = clientsOf(url, key)
     const { AccessKey } = await iam.send(new CreateAccessKeyCommand({ UserName: 'bob' }))
@@ -125,7 +125,7 @@ describe('access keys', () => {
     expect(AccessKeyMetadata?.map(one => one.AccessKeyId)).toEqual([key.accessKeyId, second.accessKeyId])
   })
 
-  test('a deleted key is unknown at once, and another can be made', async () => {
+  test('a deleted access key is unknown at once, and another key can be created', async () => {
     const { url, key, control } = await providerWithUser()
     const second = await control.createAccessKey({ account, user: 'bob' })
     const { iam } = clientsOf(url, second)

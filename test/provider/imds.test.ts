@@ -63,7 +63,7 @@ describe('items of the metadata service', () => {
     ['meta-data/ami-id', 'imageId'],
     ['meta-data/placement/region', 'region'],
     ['meta-data/placement/availability-zone', 'availabilityZone'],
-  ] as const)('%s is that of the instance', async (item, field) => {
+  ] as const)('the item %s has the value of the instance', async (item, field) => {
     const { get, instance } = await machine()
     expect(await (await get(item)).text()).toBe(instance[field])
   })
@@ -79,7 +79,7 @@ describe('items of the metadata service', () => {
     expect((await read('rsa2048')).slice(0, 76)).toBe(documents.rsa2048.slice(0, 76))
   })
 
-  test('credentials are those of the role, with the instance’s ID as session name', async () => {
+  test("credentials are the role's credentials, with the instance’s ID as session name", async () => {
     const { url, get, instance } = await machine()
     expect(await (await get('meta-data/iam/security-credentials/')).text()).toBe('app')
     const answer = await get('meta-data/iam/security-credentials/app')
@@ -152,7 +152,7 @@ describe('the port of an instance', () => {
     expect(await get(own.url, '/_control/calls')).toBe(404)
   })
 
-  test('cannot be one that is in use', async () => {
+  test('cannot be a port that is in use', async () => {
     const { url, control } = await machine()
     const port = Number(new URL(url).port)
     const asked = control.metadataPort({ account, region, instanceId: 'i-0fffffffffffffff0', port })

@@ -27,7 +27,7 @@ async function tapped() {
   return { tap, call, arrived }
 }
 
-describe('calls of the link through the tap', () => {
+describe('calls between clusters through the fault-injecting link tap', () => {
   test('pass unchanged without a fault', async () => {
     const { tap, call, arrived } = await tapped()
     expect(await call('a')).toBe('answer to a')
@@ -40,7 +40,7 @@ describe('calls of the link through the tap', () => {
     [{ kind: 'duplicate' }, 'answer to a', ['a', 'a']],
     [{ kind: 'truncate', bytes: 3 }, 'lost', ['a']],
     [{ kind: 'delay', ms: 1 }, 'answer to a', ['a']],
-  ])('%j, once', async (fault, answer, wanted) => {
+  ])('suffer the fault %j exactly once', async (fault, answer, wanted) => {
     const { tap, call, arrived } = await tapped()
     tap.arrange(fault)
     expect(await call('a')).toBe(answer)
@@ -48,7 +48,7 @@ describe('calls of the link through the tap', () => {
     expect(await call('b')).toBe('answer to b')
   })
 
-  test('an out-of-order call arrives after the next one', async () => {
+  test('arrive after the next call when the tap reorders them', async () => {
     const { tap, call, arrived } = await tapped()
     tap.arrange({ kind: 'reorder' })
     const first = call('a')
@@ -62,7 +62,7 @@ describe('calls of the link through the tap', () => {
     ['there', []],
     ['both', []],
     ['back', ['a']],
-  ])('are lost while cut on the way %s, until the tap is healed', async (way, wanted) => {
+  ])('are lost while the link is cut on the way %s, until the tap is healed', async (way, wanted) => {
     const { tap, call, arrived } = await tapped()
     tap.cut(way)
     expect(await call('a')).toBe('lost')

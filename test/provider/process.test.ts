@@ -19,7 +19,7 @@ const pid = (): number => readProviderNote(directory)?.pid ?? 0
 const ACCOUNT = '111122223333'
 
 describe('the process of an imitated AWS', () => {
-  test('is shared by concurrent users, and ends with the last of them', async () => {
+  test('is shared by concurrent users, and ends with the last user', async () => {
     const [one, other] = await Promise.all([startImitatedAwsProcess(wanted), startImitatedAwsProcess(wanted)])
     expect(one.url).toBe(other.url)
     const byUrl = await connectToImitatedAws({ url: one.url, control_token: one.controlToken })

@@ -102,17 +102,20 @@ describe('the signature must cover', () => {
   })
 })
 
-describe('the payload hash header must match the body', () => {
-  test.each(['UNSIGNED-PAYLOAD', '0'.repeat(64)])('not %s', stated => {
-    const headers = [...vanilla.headers, ['x-amz-content-sha256', stated]] as const
-    const covered = headers.map(([name, value]) => [
-      name,
-      value.replace('host;', 'host;x-amz-content-sha256;'),
-    ])
-    expect(altered({ headers: covered as [string, string][] })).toMatchObject({
-      message: "The value of 'x-amz-content-sha256' does not match the body.",
-    })
-  })
+describe('the payload hash header must match the body, so a signature fails', () => {
+  test.each(['UNSIGNED-PAYLOAD', '0'.repeat(64)])(
+    'if the header is not the hash of the body but %s',
+    stated => {
+      const headers = [...vanilla.headers, ['x-amz-content-sha256', stated]] as const
+      const covered = headers.map(([name, value]) => [
+        name,
+        value.replace('host;', 'host;x-amz-content-sha256;'),
+      ])
+      expect(altered({ headers: covered as [string, string][] })).toMatchObject({
+        message: "The value of 'x-amz-content-sha256' does not match the body.",
+      })
+    },
+  )
 })
 
 describe('a signature is valid for 15 minutes', () => {

@@ -84,7 +84,7 @@ describe('every audited request leaves two entries', () => {
     ])
   })
 
-  test("with parameters in clear that the mount's tuning names", async () => {
+  test('with parameters in clear that the tuning of the mount lists', async () => {
     const one = (await freshMount()).path
     const role = `${one}/role/${fresh('r')}`
     await done('POST', role, { ...ec2Role.body, role_tag: 'tag' })
@@ -108,7 +108,7 @@ describe('every audited request leaves two entries', () => {
     expect(later?.response?.data.tag_value).toMatch(/^hmac-sha256:/)
   })
 
-  test("with parameters in clear that the token store's tuning names, except tokens", async () => {
+  test('with parameters in clear that the tuning of the token store lists, except tokens', async () => {
     const tune = (keys: string[]) =>
       api('POST', '/sys/auth/token/tune', { audit_non_hmac_request_keys: keys })
     expect((await tune(['token'])).status).toBe(400)

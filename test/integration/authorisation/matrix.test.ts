@@ -50,7 +50,7 @@ const whole = ({ status, headers: { date: _, 'x-request-id': __, ...headers }, t
   text,
 })
 
-describe('every 403 is identical', () => {
+describe('every answer with status 403 is identical', () => {
   let mount = ''
   let reference: ReturnType<typeof whole>
   let noToken: ReturnType<typeof whole>

@@ -141,7 +141,7 @@ describe('a login gets the same answer at a missing mount and at a mount without
     expect(JSON.parse(found.text)).toEqual({ errors: ['no role named "bob"'] })
   })
 
-  test('a disabled mount answers like a missing one at once, and a new mount at its path works', async () => {
+  test('a disabled mount answers like a missing mount at once, and a new mount at the same path works', async () => {
     const { path } = await freshMount()
     const body = { role: 'x', pkcs7: newer.rsa2048 }
     await done('POST', `${path}/role/x`, { auth_type: 'ec2', bound_account_id: '1'.repeat(12) })

@@ -60,7 +60,7 @@ describe('names of aliases', () => {
     },
   )
 
-  test('two roles of a principal are two entities with role_id, and one with unique_id', async () => {
+  test('two roles of a principal are two entities with iam_alias role_id, and one entity with iam_alias unique_id', async () => {
     for (const [kind, count] of [
       ['role_id', 2],
       ['unique_id', 1],
@@ -155,7 +155,7 @@ describe('metadata of aliases', () => {
     expect(auth.metadata).toEqual({ ...metadata, role_id: expect.any(String) })
   })
 
-  test('are those of the last login, and never contain a nonce', async () => {
+  test('are the metadata of the last login, and never contain a nonce', async () => {
     const { path } = await mountWith({ ec2_metadata: ['instance_id'] })
     await done('POST', `${path}/role/fleet`, { auth_type: 'ec2', bound_region: HOME.region })
     const logins = []

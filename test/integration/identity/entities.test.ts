@@ -216,7 +216,7 @@ describe('entities and their aliases', () => {
     expect(await entityOf(id)).toEqual(before)
   })
 
-  test('a write keeps the fields that it does not contain', async () => {
+  test('a write keeps the entity fields that the request does not contain', async () => {
     const own = await workerOn(mount.path)
     const { entity_id: id } = await own.login()
     await write(id, { name: 'builder', metadata: { team: 'a' }, policies: 'dev' })

@@ -99,7 +99,7 @@ describe('published attacks on logins fail', () => {
     },
   )
 
-  test('an instance cannot log in with the nonce of another', async () => {
+  test('an instance cannot log in with the nonce of another instance', async () => {
     const [one, two] = [await launch(), await launch()]
     await loginAs(mount, one, { role: 'web', nonce: 'of one' })
     await loginAs(mount, two, { role: 'web', nonce: 'of two' })

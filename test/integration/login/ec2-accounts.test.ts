@@ -141,7 +141,7 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
     expect(await loginGone({ ...HOME, instanceId })).toBe(400)
   })
 
-  test("the account of config/client is the server's own", async () => {
+  test('the account of config/client is the account of the server', async () => {
     const account = freshAccount()
     await aws.putUser({ account, name: 'server' })
     const key = await aws.createAccessKey({ account, user: 'server' })

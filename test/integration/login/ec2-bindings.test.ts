@@ -53,14 +53,14 @@ describe('ec2 login with bounds on the instance', () => {
   const names = Object.keys(right)
   const rightOf = (name: string): string => right[name] ?? ''
 
-  test.each(names)('%s admits its value, alone or in a list', async name => {
+  test.each(names)('%s admits the bound value, alone or in a list', async name => {
     for (const bound of [rightOf(name), `other, ${rightOf(name)}`, ['other', rightOf(name)]]) {
       const answer = await loginAs(mount, instance, { role: await roleWith({ [name]: bound }), nonce: 'n' })
       expect(answer.status, answer.text).toBe(200)
     }
   })
 
-  test.each(names)('%s rejects other values, also parts of its value', async name => {
+  test.each(names)('%s rejects other values, also parts of the bound value', async name => {
     const value = rightOf(name)
     for (const bound of ['other', value.slice(0, -1), `${value}x`, value.toUpperCase() + value]) {
       const role = await roleWith({ [name]: bound })
@@ -115,7 +115,7 @@ describe('ec2 login with bounds on the instance', () => {
     ['bound_subnet_id', { subnetId: null }],
     ['bound_iam_instance_profile_arn', { instanceProfileArn: null }],
     ['bound_iam_role_arn', { instanceProfileArn: null }],
-  ])('%s rejects an instance without one, even with the bound "*"', async (name, none) => {
+  ])('%s rejects an instance without that attribute, even with the bound "*"', async (name, none) => {
     const bare = await launch({ ...values, instanceId: freshInstanceId(), ...none })
     const role = await roleWith({ [name]: name.includes('iam') ? '*' : rightOf(name) })
     expect(errorsOf(await loginAs(mount, bare, { role }))).toMatch(new RegExp(`${name}$`))
@@ -141,7 +141,7 @@ describe('ec2 login with bounds on the instance', () => {
   })
 
   test.each(['pending', 'shutting-down', 'terminated', 'stopping', 'stopped'] as const)(
-    'a %s instance cannot log in, and can only while it runs',
+    'a %s instance cannot log in, and can log in only while the instance runs',
     async state => {
       const stopped = await launch({ state })
       const role = await roleWith({ bound_account_id: HOME.account })

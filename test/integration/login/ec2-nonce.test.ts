@@ -120,7 +120,7 @@ describe('ec2 login checks nonce and pendingTime', () => {
     expect((await login(instance, 'plain', `${nonce} `)).status).toBe(400)
   })
 
-  test('a migration replaces the nonce, and the old one is rejected', async () => {
+  test('a migration replaces the nonce, and a login with the old nonce is rejected', async () => {
     const instance = await launch()
     await login(instance, 'migrating', 'old')
     const moved = await restart(instance)
@@ -140,7 +140,7 @@ describe('ec2 login checks nonce and pendingTime', () => {
     expect(errorsOf(await login(instance, 'plain', 'mine'))).toBe(DISABLED)
   })
 
-  test('after its entry is deleted, an instance logs in as for the first time', async () => {
+  test('after its access-list entry is deleted, an instance logs in as for the first time', async () => {
     const instance = await launch()
     await login(instance, 'once', undefined)
     expect(errorsOf(await login(instance, 'once', undefined))).toBe(DISABLED)
@@ -156,7 +156,7 @@ describe('ec2 login checks nonce and pendingTime', () => {
     expect(errorsOf(await login(earlier, 'plain', 'mine'))).toBe(OLDER)
   })
 
-  test('the entry keeps the role of the first login, and its times change with each login', async () => {
+  test('the access-list entry keeps the role of the first login, and its times change with each login', async () => {
     const instance = await launch()
     await login(instance, 'plain', 'mine')
     const first = await entryOf(instance)
@@ -185,7 +185,7 @@ describe('ec2 login checks nonce and pendingTime', () => {
     expect(life(second)).toBe(2_764_800_000)
   })
 
-  test('an entry of one mount has no effect on another mount', async () => {
+  test('an access-list entry of one mount has no effect on another mount', async () => {
     const instance = await launch()
     await login(instance, 'plain', 'mine')
     const { path } = await freshMount()

@@ -37,7 +37,7 @@ describe('an ec2 login', () => {
     instance = await launch({ imageId: 'ami-1234567890' })
   })
 
-  test('returns the token with all its terms and the header no-store', async () => {
+  test('returns the token with all its settings and the header Cache-Control: no-store', async () => {
     const role = await roleWith({ token_policies: 'Dev, ops,dev' })
     const { headers, body } = await loginAs(mount, instance, { role: role.toUpperCase(), nonce: 'n' })
     expect(headers['cache-control']).toBe('no-store')
@@ -64,7 +64,7 @@ describe('an ec2 login', () => {
     })
   })
 
-  test('stores the terms of the token, without the nonce', async () => {
+  test('stores the settings of the token, without the nonce', async () => {
     const role = await roleWith({ token_ttl: '30m', token_num_uses: 7, token_explicit_max_ttl: '2h' })
     const other = await launch()
     const { auth } = (await loginAs(mount, other, { role })).body
@@ -100,7 +100,7 @@ describe('an ec2 login', () => {
       { token_type: 'batch', accessor: '', renewable: false, lease_duration: 60 },
     ],
     ['a service token', { token_type: 'service' }, { token_type: 'service' }],
-  ])('gives the token the terms of its role: %s', async (_name, values, wanted) => {
+  ])('gives the token the settings of its role: %s', async (_name, values, wanted) => {
     expect((await authOf(values)).auth).toMatchObject(wanted)
   })
 
@@ -131,7 +131,7 @@ describe('an ec2 login', () => {
       { token_type: 'service' },
       { token_type: 'service' },
     ],
-  ])('gives the token the terms of its mount: %s', async (_name, config, values, wanted) => {
+  ])('gives the token the settings of its mount: %s', async (_name, config, values, wanted) => {
     const { path } = await mountWith('cloud', config)
     expect((await authOf(values, path)).auth).toMatchObject(wanted)
   })
@@ -159,7 +159,7 @@ describe('an ec2 login', () => {
     },
   )
 
-  test('is bound to the client addresses of its role, and so is the token', async () => {
+  test('is bound to the client addresses of its role, and the token is bound to the same addresses', async () => {
     const login = async (cidrs: string, from: string) =>
       loginAs(mount, instance, { role: await roleWith({ token_bound_cidrs: cidrs }), nonce: 'n' }).then(
         async reply => ({ reply, from }),

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 
 describe('explain: POST role/:role/explain', () => {
-  test("for a login that would succeed it returns the token's terms, and writes nothing", async () => {
+  test("for a login that would succeed the answer contains the token's settings, and nothing is written", async () => {
     const role = await w.ec2Role({ token_policies: 'dev', token_ttl: 600, token_type: 'batch' })
     const instance = await launch()
     const body = { ...(await of(instance)), nonce: 'n' }
@@ -30,7 +30,7 @@ describe('explain: POST role/:role/explain', () => {
     expect(iam).toMatchObject({ login_would_succeed: true, auth_type: 'iam' })
   })
 
-  test('it reports every failed rule with the value that was checked', async () => {
+  test('the answer reports every failed rule with the value that was checked', async () => {
     const role = await w.ec2Role({ bound_ami_id: 'ami-x', bound_vpc_id: 'vpc-x' })
     const { checks } = await w.explain(role, await of(await launch({ imageId: 'ami-1', vpcId: 'vpc-1' })))
     expect(fails(checks).map(({ check, seen }) => [check, seen])).toEqual([
@@ -39,7 +39,7 @@ describe('explain: POST role/:role/explain', () => {
     ])
   })
 
-  test('it lists the accepted document signatures, and whether the runtime verifies them', async () => {
+  test('the answer lists the accepted document signatures, and whether the runtime verifies them', async () => {
     const { signatures } = await w.explain(await w.ec2Role(), {})
     const told = signatures?.map(one => [one.documents, one.accepted, one.works_on_this_runtime])
     expect(told).toEqual([
@@ -51,7 +51,7 @@ describe('explain: POST role/:role/explain', () => {
     expect(await w.explain(await w.iamRole(), signedBy(w.bob))).not.toHaveProperty('signatures')
   })
 
-  test('it never returns the nonce of an access-list entry', async () => {
+  test('the answer never contains the nonce of an access-list entry', async () => {
     const [role, body] = [await w.ec2Role(), await of(await launch())]
     await w.login(role, { ...body, nonce: 'a-secret-nonce' })
     for (const nonce of [{}, { nonce: 'wrong' }, { nonce: 'a-secret-nonce' }]) {
@@ -60,7 +60,7 @@ describe('explain: POST role/:role/explain', () => {
     }
   })
 
-  test('without permission it gets 403, also for missing roles', async () => {
+  test('a caller without permission gets 403, also for missing roles', async () => {
     const role = await w.ec2Role()
     const body = await of(await launch())
     const name = w.mount.slice(1)

@@ -59,7 +59,7 @@ describe('iam logins that infer an EC2 instance', () => {
     ])
   })
 
-  test('a user is rejected, because it has no session', async () => {
+  test('an IAM user is rejected, because a user has no session', async () => {
     await aws.putUser({ account, name: 'bob' })
     const key = await aws.createAccessKey({ account, user: 'bob' })
     const answer = await loginWith(mount, key, { role: await roleWith() })
@@ -81,7 +81,7 @@ describe('iam logins that infer an EC2 instance', () => {
   }, 30_000)
 
   test.each(['pending', 'stopped', 'terminated'] as const)(
-    'a %s instance is rejected, and accepted once it runs',
+    'a %s instance is rejected, and accepted once the instance runs',
     async state => {
       const other = await started({ state })
       const role = await roleWith()
@@ -101,7 +101,7 @@ describe('iam logins that infer an EC2 instance', () => {
     ['bound_iam_instance_profile_arn', `${profileArn.slice(0, -1)}*`],
     ['bound_iam_role_arn', `arn:aws:iam::${account}:role/svc/*`],
   ]
-  test.each([0, 1, 2, 3, 4, 5, 6, 7])('bound %$ of eight is checked', async index => {
+  test.each([0, 1, 2, 3, 4, 5, 6, 7])('bound %$ of the eight bounds of a role is checked', async index => {
     const [name, right] = bindings()[index] ?? ['', '']
     expect((await login(instance.instanceId, await roleWith({ [name]: right }))).status).toBe(200)
     const role = await roleWith({ [name]: 'other' })

@@ -259,7 +259,7 @@ describe('the region of the signed request', () => {
     },
   )
 
-  test('it is sent to a configured endpoint of that region', async () => {
+  test('the request is sent to a configured endpoint of that region', async () => {
     const sts = { sts_endpoint: 'https://sts.eu-west-1.amazonaws.com', sts_region: 'eu-west-1' }
     const mount = await mountWith(sts)
     const signed = signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' })
@@ -270,13 +270,16 @@ describe('the region of the signed request', () => {
   test.each<[string, object | undefined]>([
     ['without a setting', undefined],
     ['with a configured endpoint of another region', { sts_endpoint: 'https://sts.us-west-2.amazonaws.com' }],
-  ])('%s it is rejected without a call to STS, and the error names the setting', async (_, config) => {
-    const mount = await mountWith(config)
-    const answer = await login(mount, signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' }))
-    expect(answer.status).toBe(400)
-    expect(errorsOf(answer)).toMatch(/under the name sts\.amazonaws\.com: have use_sts_region_from_client/)
-    expect(await calls()).toEqual([])
-  })
+  ])(
+    '%s the request is rejected without a call to STS, and the error names the setting',
+    async (_, config) => {
+      const mount = await mountWith(config)
+      const answer = await login(mount, signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' }))
+      expect(answer.status).toBe(400)
+      expect(errorsOf(answer)).toMatch(/under the name sts\.amazonaws\.com: have use_sts_region_from_client/)
+      expect(await calls()).toEqual([])
+    },
+  )
 
   test.each([
     ['a region of another partition', { region: 'cn-north-1', host: 'sts.cn-north-1.amazonaws.com.cn' }],

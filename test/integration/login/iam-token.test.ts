@@ -29,7 +29,7 @@ describe('an iam login', () => {
     worker = await aws.session({ account, role: 'app', session: 'a@b.example' })
   })
 
-  test('returns and stores the token with all its terms', async () => {
+  test('returns and stores the token with all its settings', async () => {
     const name = await roleWith({ token_policies: 'Dev', token_ttl: 1800 })
     const { data: written } = (await done('GET', `${mount}/role/${name}`)).body
     const { body } = await loginWith(mount, bob, { role: name })
@@ -70,7 +70,7 @@ describe('an iam login', () => {
     ['token_num_uses', { token_num_uses: 3 }, { num_uses: 3 }],
     ['token_no_default_policy', { token_no_default_policy: true, policies: 'x' }, { policies: ['x'] }],
     ['a batch token', { token_type: 'batch' }, { token_type: 'batch', accessor: '', renewable: false }],
-  ])('gives the token the terms of its role: %s', async (_name, values, wanted) => {
+  ])('gives the token the settings of its role: %s', async (_name, values, wanted) => {
     const { body } = await loginWith(mount, bob, { role: await roleWith(values) })
     expect(body.auth).toMatchObject(wanted)
   })

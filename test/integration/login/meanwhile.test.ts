@@ -128,7 +128,7 @@ describe.concurrent('a login applies changes made while it waits for AWS', () =>
     expect(outcome).toMatch(/^400 the signature of the identity document could not be verified/)
   })
 
-  test('the same certificate registered again under its name: the login succeeds', async () => {
+  test('the same certificate registered again under its name, after which the login succeeds', async () => {
     const { reply } = await meanwhile(
       'web',
       async ({ mount }) =>
@@ -138,7 +138,7 @@ describe.concurrent('a login applies changes made while it waits for AWS', () =>
     expect(reply.status, reply.text).toBe(200)
   })
 
-  test('a new server ID header in the client configuration: the login is checked against it', async () => {
+  test('a new server ID header in the client configuration, which the login is checked against', async () => {
     const { outcome } = await meanwhile('bob', ({ mount }) =>
       done('POST', `${mount}/config/client`, { iam_server_id_header_value: 'here' }),
     )

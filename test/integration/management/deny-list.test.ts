@@ -94,7 +94,7 @@ describe('the deny list accepts every encoding of a tag', () => {
   })
 })
 
-describe('an entry of the deny list', () => {
+describe('an entry of the deny list for role tags', () => {
   const times = async (tag: string) => {
     const { creation_time, expiration_time } = (await done('GET', `${mount}/roletag-denylist/${tag}`)).body
       .data
@@ -116,7 +116,7 @@ describe('an entry of the deny list', () => {
     expect(Date.parse(expiration_time) - Date.parse(creation_time)).toBe(seconds * 1000)
   })
 
-  test('denied again extends its expiration and keeps its creation time', async () => {
+  test('whose tag is denied again gets a later expiration and keeps its creation time', async () => {
     const tag = await freshTag()
     await done('POST', `${mount}/roletag-denylist/${tag}`)
     const before = await times(tag)

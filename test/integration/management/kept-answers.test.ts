@@ -19,7 +19,7 @@ async function principalIn(account: string, name = fresh('app')) {
 
 const lookUpOf = (account: string) => ({ service: 'iam', action: 'GetRole', account }) as const
 
-describe.concurrent('a role write that conflicts resolves the principals of the role as it is then', () => {
+describe.concurrent('a role write that conflicts with another write resolves the principals of the role again', () => {
   /** Turns on ID resolution of a role that binds `old`, while another client changes the role. */
   async function switchedWhile(change: (path: string, other: string) => Promise<unknown>) {
     const account = await satellite(mount)
@@ -36,7 +36,7 @@ describe.concurrent('a role write that conflicts resolves the principals of the 
     return { account, role, reply, old, other, data }
   }
 
-  test('when another client has bound another principal, that one can log in and the old one cannot', async () => {
+  test('when another client has bound another principal, that principal can log in and the former principal cannot', async () => {
     const { account, role, reply, old, other, data } = await switchedWhile((path, arn) =>
       done('POST', path, { bound_iam_principal_arn: arn }),
     )
@@ -49,7 +49,7 @@ describe.concurrent('a role write that conflicts resolves the principals of the 
     expect([await login(old), await login(other)]).toEqual([400, 200])
   })
 
-  test('when the STS role of the account was deleted, the write is rejected', async () => {
+  test('when the STS role of the account was deleted, the role write is rejected', async () => {
     const { account, reply, data } = await switchedWhile(async path => {
       const stored = (await done('GET', path)).body.data.bound_iam_principal_arn[0]
       await done('DELETE', `${mount}/config/sts/${stored.split(':')[4]}`)
@@ -63,7 +63,7 @@ describe.concurrent('a role write that conflicts resolves the principals of the 
   })
 })
 
-describe.concurrent("a renewal that conflicts calls AWS with the mount's current configuration", () => {
+describe.concurrent("a token renewal that conflicts with another write calls AWS with the mount's current configuration", () => {
   /** Renews a token while another renewal succeeds and the account's STS role is deleted. */
   const renewedWhile = async (held: Parameters<typeof whileHeld>[0], auth: ResponseAuth) =>
     whileHeld(

@@ -143,7 +143,7 @@ describe('a role', () => {
     expect((await api('GET', `${mount}/role/${name}`)).status).toBe(404)
   })
 
-  test('keeps its ID until it is deleted, and has another after it is recreated', async () => {
+  test('keeps its ID until the role is deleted, and gets another ID when the role is recreated', async () => {
     const path = freshPath()
     const ids = []
     for (const body of [iamRole.body, { token_ttl: 1 }, undefined, iamRole.body]) {

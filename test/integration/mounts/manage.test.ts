@@ -11,7 +11,7 @@ const plugin = { plugin_version: '', running_plugin_version: 'v1.19.5+builtin', 
 
 describe('sys/auth', () => {
   test.each(['cloud', 'aws', 'cloud-ec2', 'aws-ec2'])(
-    'a mount of type %s gets the defaults, and reads the same alone and in the list',
+    'a mount of type %s gets the defaults, and reads the same at its own path and in the list',
     async type => {
       const name = fresh('m.x-')
       const reply = await enable(name, { type, description: 'for tests', local: true, seal_wrap: true })

@@ -31,7 +31,7 @@ describe('tokens of a mount', () => {
     },
   )
 
-  test('tuning applies to the next login on this mount only, and not to existing tokens', async () => {
+  test('tuning a mount applies to the next login on this mount only, and not to existing tokens', async () => {
     const [{ path }, other] = [await freshMount(), await freshMount()]
     const [worker, neighbour] = [await workerOn(path), await workerOn(other.path)]
     const before = await worker.login()
@@ -45,7 +45,7 @@ describe('tokens of a mount', () => {
     expect(await lookUp(before.client_token)).toMatchObject({ type: 'service', creation_ttl: 768 * 3600 })
   })
 
-  test("the default TTL is reduced to the mount's maximum", async () => {
+  test("the default TTL of a token is reduced to the mount's maximum", async () => {
     const { path } = await freshMount('cloud', { max_lease_ttl: '1h' })
     expect(await (await workerOn(path)).login()).toMatchObject({ lease_duration: 3600 })
   })

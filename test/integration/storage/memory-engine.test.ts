@@ -321,14 +321,17 @@ const requests: Request[] = [
 // the index returns keys only, and the adapters read nothing else from it
 const byKeys = ['items of a bucket', 'due items']
 
-test.each(requests)('the in-memory engine answers like the real one: %s', async (title, operation, input) => {
-  const sorted = byKeys.includes(title) || title.includes('partition')
-  const [expected, found] = [
-    told(await atEngine(operation, input()), sorted),
-    told(memory.answer(operation, input()), sorted),
-  ]
-  expect(found).toEqual(expected)
-})
+test.each(requests)(
+  'the in-memory storage engine answers like the real storage engine: %s',
+  async (title, operation, input) => {
+    const sorted = byKeys.includes(title) || title.includes('partition')
+    const [expected, found] = [
+      told(await atEngine(operation, input()), sorted),
+      told(memory.answer(operation, input()), sorted),
+    ]
+    expect(found).toEqual(expected)
+  },
+)
 
 test('the pages of a scan contain every item once', () => {
   type Page = { Items: unknown[]; LastEvaluatedKey?: object }

@@ -76,7 +76,7 @@ const rows: [name: string, method: string, path: () => string, body: unknown, st
   ['revoking a token by its accessor', 'POST', () => '/auth/token/revoke-accessor', { accessor: LONG }, 200],
 ]
 
-describe('with a name or value that is too long for DynamoDB', () => {
+describe('a request with a name or value that is too long for DynamoDB', () => {
   test.each(rows)('%s answers $4', async (_, method, path, body, status) => {
     const reply = await api(method, path(), body)
     expect(reply.status, `${path().slice(0, 60)} ${reply.text.slice(0, 200)}`).toBe(status)

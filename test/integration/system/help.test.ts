@@ -34,7 +34,7 @@ describe('help for a path', () => {
     expect([status, body.see_also.includes('/auth/:mount/config/client')]).toEqual([200, true])
   })
 
-  test('of the login path describes the login without trying it', async () => {
+  test('of the login path describes the login without running a login', async () => {
     const { status, body } = await help(`${mount}/login`)
     expect([status, body.help.includes('iam_request_headers')]).toEqual([200, true])
   })

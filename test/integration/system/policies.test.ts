@@ -10,18 +10,21 @@ describe('sys/policies/acl and sys/policy', () => {
     ['HCL', TEXT, TEXT],
     ['JSON', '{"path":{"a/b":{"capabilities":["read"]}}}', '{"path":{"a/b":{"capabilities":["read"]}}}'],
     ['base64', Buffer.from(TEXT).toString('base64'), TEXT],
-  ])('a policy in %s is stored as written, and read at both paths', async (_, policy, text) => {
-    const name = fresh('p')
-    expect((await api('PUT', at(name), { policy })).status).toBe(204)
-    expect((await done('GET', at(name))).body.data).toEqual({ name, policy: text })
-    const { body } = await done('GET', older(name))
-    expect([body.data, body.rules]).toEqual([{ name, rules: text }, text])
-    const token = await tokenWith('path "x" {}', { policies: [name] })
-    expect((await api('GET', '/a/b', undefined, { token })).status).toBe(404)
-    expect((await api('DELETE', older(name))).status).toBe(204)
-    expect((await api('GET', at(name))).status).toBe(404)
-    expect((await api('DELETE', at(name))).status).toBe(204)
-  })
+  ])(
+    'a policy in %s is stored as written, and read at sys/policies/acl and sys/policy',
+    async (_, policy, text) => {
+      const name = fresh('p')
+      expect((await api('PUT', at(name), { policy })).status).toBe(204)
+      expect((await done('GET', at(name))).body.data).toEqual({ name, policy: text })
+      const { body } = await done('GET', older(name))
+      expect([body.data, body.rules]).toEqual([{ name, rules: text }, text])
+      const token = await tokenWith('path "x" {}', { policies: [name] })
+      expect((await api('GET', '/a/b', undefined, { token })).status).toBe(404)
+      expect((await api('DELETE', older(name))).status).toBe(204)
+      expect((await api('GET', at(name))).status).toBe(404)
+      expect((await api('DELETE', at(name))).status).toBe(204)
+    },
+  )
 
   test('the older field is accepted at the older path', async () => {
     const name = fresh('p')
@@ -83,7 +86,7 @@ describe('sys/policies/acl and sys/policy', () => {
       /nested too deeply/,
     ],
   ]
-  test.each(bad)('a policy with %s is rejected, and the stored one stays', async (_, policy, message) => {
+  test.each(bad)('a policy with %s is rejected, and the stored policy stays', async (_, policy, message) => {
     const name = fresh('p')
     await done('POST', at(name), { policy: TEXT })
     const { status, body } = await api('POST', at(name), { policy })
@@ -139,7 +142,7 @@ describe('sys/capabilities-self', () => {
   const ask = async (body: unknown, token?: string) =>
     api('POST', '/sys/capabilities-self', body, token === undefined ? {} : { token })
 
-  test('returns the capabilities on several paths, or on one', async () => {
+  test('returns the capabilities on several paths, or on one path', async () => {
     const token = await tokenWith(POLICY)
     const many = await ask({ paths: ['a/b', '/a/x', 'a/c', 'z'] }, token)
     const expected = { 'a/b': ['create', 'update'], 'a/x': ['list', 'read'], 'a/c': ['deny'], z: ['deny'] }

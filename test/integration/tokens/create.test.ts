@@ -79,7 +79,7 @@ describe('auth/token/create', () => {
     expect((await make(wanted, { token: sudo })).policies).toEqual(['default', own])
   })
 
-  test('`default` is added only if the parent has it', async () => {
+  test('the policy `default` is added only if the parent token has that policy', async () => {
     const policy = 'path "auth/token/create" { capabilities = ["update"] }'
     const bare = await tokenWith(policy)
     const child = await make({}, { token: bare })
@@ -123,7 +123,7 @@ describe('auth/token/create', () => {
     expect(await lives(child)).toBe(false)
   })
 
-  test('`create` and `update` are each sufficient; without both the answer is 403', async () => {
+  test('the capabilities `create` and `update` are each sufficient; without either capability the answer is 403', async () => {
     const token = await makerWith('"create"')
     expect((await make({}, { token })).policies).toContain('default')
     const reader = await makerWith('"read", "list", "sudo"')

@@ -37,7 +37,7 @@ describe('descendants of a token: CVE-2019-18616', () => {
     expect(listed).toContain(top.accessor)
   })
 
-  test('a chain may be 33 tokens deep, and revoking the first revokes all', async () => {
+  test('a chain may be 33 tokens deep, and revoking the first token revokes all tokens of the chain', async () => {
     const line = await chain(33)
     expect(await lives(line.at(-1)?.client_token ?? '')).toBe(true)
     const deeper = await tryMake({ ttl: '1h' }, { token: line.at(-1)?.client_token ?? '' })

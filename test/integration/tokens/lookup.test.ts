@@ -6,7 +6,7 @@ import { api, cluster, done, freshMount, tokenWith } from '../../support/service
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 describe('looking up a token', () => {
-  test('returns the same fields in every way, and the token itself only to who sent it', async () => {
+  test('returns the same fields by every endpoint, and the token itself only to the client that sent that token', async () => {
     const policy = 'path "auth/token/*" { capabilities = ["read", "update"] }'
     const token = await tokenWith(policy, { ttl: '1h', meta: { a: 'b' }, explicit_max_ttl: '2h' })
     const accessor = (await lookUp(token))['accessor']
@@ -57,7 +57,7 @@ describe('looking up a token', () => {
     expect(lasts).toBeLessThan(3601_100)
   })
 
-  test('returns renewal times, period, role and CIDRs only if there are any', async () => {
+  test('returns renewal times, period, role and CIDRs only if the token has them', async () => {
     const { client_token: token } = await make({ policies: 'default', period: '1h' })
     const fresh = await lookUp(token)
     for (const name of ['last_renewal', 'last_renewal_time', 'role', 'bound_cidrs'])
@@ -106,7 +106,7 @@ describe('looking up a token', () => {
     })
   })
 
-  test('fails for itself without the policy default', async () => {
+  test('fails for a token without the policy `default` that looks up itself', async () => {
     const { client_token: token } = await make({ policies: 'dev', no_default_policy: true })
     for (const [method, path] of [
       ['GET', '/auth/token/lookup-self'],

@@ -64,7 +64,7 @@ describe('tokens bound to networks', () => {
     expect((await from(token, ELSEWHERE)).status).toBe(admitted ? 200 : 403)
   })
 
-  test('batch tokens are bound too', async () => {
+  test('batch tokens are bound to networks too', async () => {
     const token = await tokenOf(await boundRole('127.0.0.9', { token_type: 'batch' }))
     expect(token).toMatch(/^hvb\./)
     expect((await from(token, '127.0.0.1')).status).toBe(403)
@@ -143,7 +143,7 @@ describe('tokens bound to networks', () => {
     expect((await api('POST', `/auth/token/create/${role}`)).status).toBe(403)
   })
 
-  test('children have the bounds of their parents', async () => {
+  test('child tokens have the bounds of their parents', async () => {
     const maker = fresh('maker')
     await done('POST', `/sys/policies/acl/${maker}`, {
       policy: 'path "auth/token/create" { capabilities = ["update"] }',
@@ -156,7 +156,7 @@ describe('tokens bound to networks', () => {
     expect((await from(child.client_token, ELSEWHERE)).status).toBe(200)
   })
 
-  test('orphans, batch tokens and tokens of an open role have the bounds of their creators, unless these have sudo', async () => {
+  test('orphans, batch tokens and tokens of an open role have the bounds of their creator, unless the creator has sudo', async () => {
     const maker = fresh('maker')
     const open = fresh('open')
     await done('POST', `/auth/token/roles/${open}`, { orphan: true })

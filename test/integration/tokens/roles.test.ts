@@ -87,7 +87,7 @@ describe('a token role', () => {
     expect([status, body.warnings]).toEqual([200, [expect.stringContaining('disallowed_policies_glob')]])
   })
 
-  test('without lists gives a root token the policy root, and with lists does not', async () => {
+  test('without policy lists gives a root token the policy root, and with policy lists does not', async () => {
     const open = (await create(await write({}))).body.auth
     expect(open).toMatchObject({ policies: ['root'], lease_duration: 0, renewable: false })
     expect(await lives(open.client_token)).toBe(true)
@@ -277,7 +277,7 @@ describe('a token role', () => {
     ],
     ['a use limit', { token_num_uses: 3 }, {}, { num_uses: 3 }],
     ['the smaller use limit', { token_num_uses: 3 }, { num_uses: 9 }, { num_uses: 3 }],
-  ])('and the request give the token its terms: %s', async (_, rules, given, expected) => {
+  ])('and the request give the token its settings: %s', async (_, rules, given, expected) => {
     const role = await write({ allowed_policies: 'a', ...rules })
     const reply = await create(role, given)
     expect(reply.status, reply.text).toBe(200)

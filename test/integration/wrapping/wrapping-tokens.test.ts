@@ -47,7 +47,7 @@ describe('wrapping tokens and permission to wrap', () => {
   test.each<[string, (info: { token: string; accessor: string }) => [string, object]]>([
     ['its accessor', ({ accessor }) => ['revoke-accessor', { accessor }]],
     ['itself', ({ token }) => ['revoke', { token }]],
-  ])('a wrapping token can be revoked by %s before it is unwrapped', async (_, by) => {
+  ])('a wrapping token can be revoked by %s before the token is unwrapped', async (_, by) => {
     const info = await wrap()
     const [path, given] = by(info)
     expect((await done('POST', `/auth/token/${path}`, given)).status).toBe(204)

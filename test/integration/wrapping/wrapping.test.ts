@@ -21,7 +21,7 @@ const unwrap = (token: string, options: CallOptions = { token: '' }) =>
 const put = async (given: Record<string, unknown> = { a: 1 }): Promise<string> =>
   (await wrapped('POST', '/sys/wrapping/wrap', given)).token
 
-describe('response wrapping', () => {
+describe('response wrapping of API answers', () => {
   test('the answer contains only the wrapping token', async () => {
     const { body, text } = await done('POST', '/sys/wrapping/wrap', { secret: 'TREASURE' }, TTL)
     expect(body).toEqual({
@@ -118,7 +118,7 @@ describe('response wrapping', () => {
     expect((await unwrap(token)).body.data).toMatchObject({ name: 'default' })
   })
 
-  test('rewrap invalidates the old token, and the new one unwraps the same answer', async () => {
+  test('rewrap invalidates the old wrapping token, and the new wrapping token unwraps the same answer', async () => {
     const first = await wrapped('GET', '/sys/policies/acl/default')
     const { body } = await done('POST', '/sys/wrapping/rewrap', { token: first.token }, { token: '' })
     expect(body.wrap_info).toMatchObject({ ttl: 300, creation_path: 'sys/policies/acl/default' })
@@ -197,7 +197,7 @@ describe('response wrapping', () => {
     ['POST', '/sys/wrapping/rewrap', true],
     ['GET', '/sys/internal/ui/mounts', false],
   ])(
-    'an endpoint without authentication rejects the header, and spends no wrapping token: %s %s',
+    'an endpoint without authentication rejects the wrap TTL header, and spends no wrapping token: %s %s',
     async (method, path, opens) => {
       const token = await put()
       for (const options of [{ token: '' }, {}])
@@ -211,7 +211,7 @@ describe('response wrapping', () => {
   )
 
   test.each(['health', 'seal-status', 'leader', 'init'])(
-    'the probe sys/%s ignores the header',
+    'the probe sys/%s ignores the wrap TTL header',
     async probe => {
       const plain = await api('GET', `/sys/${probe}`, undefined, { token: '' })
       for (const ttl of ['5m', '769h', 'soon']) {

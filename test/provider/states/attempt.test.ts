@@ -53,7 +53,7 @@ test.each([
   expect(orders.map(({ step, operation }) => [step, operation])).toEqual(Array(2).fill(['watch', 'n-1']))
 })
 
-test('the execution asks again after an hour without a signal', async () => {
+test('the execution of an attempt asks its worker again after an hour without a signal', async () => {
   const { machine, arn, answer, asked, orders } = await watching({ operation: 'n-1' })
   await asked(1)
   machine.time.pass(3600)
@@ -63,7 +63,7 @@ test('the execution asks again after an hour without a signal', async () => {
   expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
-test('an execution started by hand waits for the request that begins an attempt', async () => {
+test('an execution of an attempt that was started by hand waits for the request that begins an attempt', async () => {
   const { machine, arn, answer, asked, orders, entered } = await watching({})
   await asked(1)
   expect(orders[0]?.step).toBe('wait')
@@ -77,7 +77,7 @@ test('an execution started by hand waits for the request that begins an attempt'
   expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
-test('only the answer to a request has the password, and the history of a console execution shows just the progress', async () => {
+test('only the answer to a ceremony request has the one-time password, and the history of a console execution shows just the progress', async () => {
   const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
   let waits = 0
   const machine = await stateMachine(defineAttemptWorkflow(arns).States, async (_, order: object) => {

@@ -177,7 +177,7 @@ test.each<[string, Scene]>([
   ['a refused promotion', refused],
   [ATTEMPT_WORKFLOW, attempt],
 ])(
-  'an execution killed at any moment continues there and ends once: %s',
+  'an execution killed at any moment continues at its last state and ends once: %s',
   { timeout: 120_000 },
   async (_, scene) => {
     const { definition, work, status, done, takes = 0 } = scene

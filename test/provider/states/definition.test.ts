@@ -63,7 +63,7 @@ describe('definitions of state machines', () => {
       `{% $${name}(1) %}`,
       `the function $${name} is not supported here`,
     ]),
-  ])('%s is taken or refused as by AWS', (_, expression, fault) => {
+  ])('%s is accepted or refused as by AWS', (_, expression, fault) => {
     const read = () => parseMachineDefinition(shaped({ nested: [expression] }))
     if (fault === undefined) expect(read()).toBeDefined()
     else expect(read).toThrow(fault)

@@ -192,7 +192,7 @@ describe('tasks with a token', () => {
     return { machine, arn, taskToken, tokens, succeed }
   }
 
-  test('an answer becomes the result, a second answer is refused', async () => {
+  test('an answer becomes the result of the task, and a second answer is refused', async () => {
     const { machine, arn, succeed } = await waiting()
     await succeed({ by: 'an operator' })
     expect(await machine.ended(arn)).toMatchObject({ output: { by: 'an operator' } })
@@ -211,7 +211,7 @@ describe('tasks with a token', () => {
     await expect(machine.client.send(command)).rejects.toMatchObject({ name: 'InvalidToken' })
   })
 
-  test('a restart keeps the wait and the token, and does not repeat the order', async () => {
+  test('a restart keeps the wait and the token, and does not repeat the task', async () => {
     const { machine, arn, tokens, succeed } = await waiting()
     await machine.restart()
     await succeed('after the restart')
@@ -246,7 +246,7 @@ describe('an execution continues at its state after a restart of the service', (
     expect(calls).toHaveLength(3)
   })
 
-  test('a wait is not started anew', async () => {
+  test('a wait does not start again from the beginning', async () => {
     const machine = await stateMachine({
       A: { Type: 'Wait', Seconds: 100, Next: 'B' },
       B: { Type: 'Succeed' },

@@ -285,7 +285,7 @@ describe('turns on and off again', () => {
   })
 })
 
-test('the metrics on the way are those of a pair, besides logins', () => {
+test('a pair of clusters emits exactly the listed metrics, besides the metrics of logins', () => {
   const measured = [...watched.at('east').series(), ...watched.at('west').series()]
     .map(series => JSON.parse(series) as string[])
     .flatMap(([namespace, name = '', ...dimensions]) =>

@@ -71,7 +71,7 @@ const operations = endpointGroups
   .map(({ path }) => path)
 
 describe('on a secondary with a dead primary', () => {
-  test('its root token begins and cancels an attempt; other tokens cannot cancel it', async () => {
+  test('a root token of the set begins and cancels an attempt; other tokens cannot cancel that attempt', async () => {
     const attempt = `${GENERATE}/attempt`
     const root = { token: set.at('east').token() }
     expect((await west('PUT', attempt, {}, root)).status).toBe(200)

@@ -164,28 +164,28 @@ const again =
     })
   }
 
-describe('a check finds a broken rule', () => {
-  test('and nothing in a sound history', () => {
+describe('the invariant checks of these tests', () => {
+  test('find no broken rule in a sound history', () => {
     expect(violationsIn(good, invariants)).toEqual([])
     expect(good.at(-1)).toMatchObject({ what: 'rest', clusters: NAMES })
   })
 
-  test('head fields that only grow must not fall', () => {
+  test('find a head field that decreases although the field may only grow', () => {
     const falls = over('follower', head, item => ({ ...item, incarnation: Number(item['incarnation']) - 1 }))
     expect(rulesBroken(falls)).toContain('lawful')
   })
 
-  test('a follower may copy a journal entry twice, but its owner writes it once', () => {
+  test('find a journal entry that its owner writes twice, but allow a follower to copy an entry twice', () => {
     expect(rulesBroken(again('follower'))).not.toContain('immutable')
     expect(rulesBroken(again('primary'))).toContain('immutable')
   })
 
-  test.each(Object.entries(broken))('%s', (rule, patch) => {
+  test.each(Object.entries(broken))('find a violation of the rule %s', (rule, patch) => {
     expect(rulesBroken(patch)).toContain(rule)
   })
 })
 
-describe('a game finds a faulty cluster', () => {
+describe('a random game of these tests finds a faulty cluster', () => {
   /** Removes some elements of each transaction. */
   const lacking =
     (lacks: (element: TransactionElement) => boolean) =>

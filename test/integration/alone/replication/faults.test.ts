@@ -168,7 +168,7 @@ const faults: Record<string, Injected> = {
   'clients call the secondary': { on: 'west', inject: () => request('west', 'GET', '/sys/auth') },
 }
 
-describe('a fault shows as the page says', () => {
+describe('a fault shows as docs/do/troubleshooting.md says', () => {
   test.each(Object.entries(faults))('%s', async (name, { on, inject }) => {
     const { alarm, field, value, text } = faultRow(name)
     set = await clusterSet(['east', 'west'], { from, memory: true })

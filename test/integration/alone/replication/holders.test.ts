@@ -200,7 +200,7 @@ describe('the retirement of key terms', () => {
 })
 
 describe('a cluster that has left the set', () => {
-  test('is refused until it is revoked there, with the command that does it', async () => {
+  test('cannot join the set again until the primary revokes the cluster, and the refusal names the command for that', async () => {
     await doing.giveToken('west')
     await set.at('west').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
     await set.settled()

@@ -128,14 +128,14 @@ beforeAll(async () => {
 })
 afterAll(() => set.drop())
 
-describe.each(lives)('as $name', ({ begins, mode, works }) => {
-  test('the cluster is in this mode, and no role change is left unfinished', async () => {
+describe.each(lives)('a cluster as $name', ({ begins, mode, works }) => {
+  test('is in the mode of the test, and leaves no role change unfinished', async () => {
     await begins()
     const { operation, mode: is } = await west().record()
     expect([is, operation]).toEqual([mode, undefined])
   })
 
-  test('no endpoint fails', async () => {
+  test('answers no endpoint with a 5xx status', async () => {
     const endpoints = endpointGroups
       .flatMap(group => group.endpoints)
       .filter(one => !endsLife(one, mode))
@@ -151,7 +151,7 @@ describe.each(lives)('as $name', ({ begins, mode, works }) => {
   })
 })
 
-test('an activation token key of an earlier mode is not used in a later one', async () => {
+test('an activation token key of an earlier mode is not used in a later mode', async () => {
   const short = await clusterSet(['west', 'north'], { memory: true })
   const token = (name: string) =>
     short.at(name).ok('POST', `${DR}/primary/secondary-token`, { id: `of-${name}` })

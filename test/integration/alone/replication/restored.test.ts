@@ -61,7 +61,7 @@ test('a restored primary serves no clients, and steps down by itself', async () 
   expect((await set.at('east').ports.journal.readRaw([key('policy', 'second')]))[0]).toBeUndefined()
 })
 
-describe('a secondary whose tables are restored next to it', () => {
+describe('a restored copy of a secondary that still runs', () => {
   let set: ClusterSet
 
   /** a copy whose tables are of different moments: the copy has one newer item, and lacks other items */
@@ -89,7 +89,7 @@ describe('a secondary whose tables are restored next to it', () => {
     set.at('west').ports.deployment = { ...set.at('west').ports.deployment, home: 'restored tables' }
   })
 
-  test('stops following, because the original has its key too, and cannot take over', async () => {
+  test('stops following, because the original secondary has the same key, and cannot take over', async () => {
     const original = (await set.at('west').record()).id
     await set.at('west').minute()
     const { link, id } = await set.at('west').record()

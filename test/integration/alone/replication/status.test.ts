@@ -116,7 +116,7 @@ describe('the status of replication', () => {
     }
   })
 
-  test('of a secondary with a contact', async () => {
+  test('of a secondary that has contacted its primary shows that contact', async () => {
     await commit(
       putItem(key('contact'), {
         at: HEARD,

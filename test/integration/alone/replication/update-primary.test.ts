@@ -182,7 +182,7 @@ describe('a refused update keeps the link', () => {
     await follows()
   })
 
-  test('no other change begins during a role change', async () => {
+  test('only one of two concurrent updates begins a role change', async () => {
     const [one, other] = await Promise.all([update({ token: '' }), update({ token: await tokenOf('east') })])
     expect([one.status, other.status].sort()).toEqual([200, 503])
     await set.settled()

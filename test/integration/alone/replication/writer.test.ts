@@ -175,7 +175,7 @@ describe('conditions of a journaled commit', () => {
   })
 })
 
-describe('counting down', () => {
+describe('counting down the uses of a token', () => {
   const token = () => key('token', `${owner}x`)
   const expires = () => Math.floor(clock.ms / 1000) + 1000
 

@@ -45,7 +45,7 @@ async function underWay(...items: Parameters<typeof transact>) {
   return { over }
 }
 
-describe('the tap as DynamoDB rejects writes to items of a running transaction', () => {
+describe('the DynamoDB test proxy rejects writes to items of a running transaction, as DynamoDB does', () => {
   test('another transaction is cancelled with a reason for each item', async () => {
     await storage.awsLike(FOREVER)
     const [a, b, c] = [fresh(), fresh(), fresh()]

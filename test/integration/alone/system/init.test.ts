@@ -25,8 +25,8 @@ beforeEach(async () => {
 
 const init = (body: unknown = {}, method = 'PUT') => host.api(method, '/sys/init', body, { token: '' })
 
-describe('before initialisation', () => {
-  test('health and status report it, and other requests get 503', async () => {
+describe('before initialisation of a cluster', () => {
+  test('health and status report that the cluster is uninitialised, and other requests get 503', async () => {
     const get = async (path: string) => {
       const { status, body } = await host.api('GET', path, undefined, { token: '' })
       return [status, body]
@@ -155,7 +155,7 @@ describe('initialisation', () => {
     expect(JSON.stringify(told)).not.toContain(secret)
   })
 
-  test('a second request is rejected, and the first keys stay valid', async () => {
+  test('a second initialisation is rejected, and the keys of the first initialisation stay valid', async () => {
     const { root_token } = (await init()).body
     const again = await init({ recovery_shares: 1 })
     expect([again.status, again.body.errors]).toEqual([400, ['the cluster is already initialised']])

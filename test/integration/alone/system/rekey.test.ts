@@ -129,7 +129,7 @@ const storedKey = () => stored(key('recovery-key'))
 describe.each(commandLines)('$name', line => {
   const cli = run(line)
 
-  test('creates another recovery key: its shares become valid, and the old ones invalid', async () => {
+  test('creates another recovery key: the new shares become valid, and the old shares invalid', async () => {
     const old = shares
     const [status, started] = await cli.init({ secret_shares: 4, secret_threshold: 2 })
     const { nonce } = started
@@ -153,7 +153,7 @@ describe.each(commandLines)('$name', line => {
     expect(await makeRoot(shares.slice(2))).toBe(true)
   })
 
-  test('with verification keeps the old shares valid until the new ones are verified, and stores no new key before', async () => {
+  test('with verification keeps the old shares valid until the new shares are verified, and stores no new key before', async () => {
     const asked = { secret_shares: 3, secret_threshold: 2, require_verification: true }
     const [, { nonce }] = await cli.init(asked)
     expect(await cli.status('verify')).toMatchObject([200, { started: false, nonce: '', t: 2, n: 3 }])
@@ -324,7 +324,7 @@ describe('a rekey attempt', () => {
     expect(await cli.status()).toMatchObject([200, { started: false }])
   })
 
-  test('can be cancelled without a token only before its first share, and only if it was started without one', async () => {
+  test('can be cancelled without a token only before its first share, and only if the attempt was started without a token', async () => {
     const stranger = (path: string) =>
       host.api('DELETE', `/sys/rekey-recovery-key/${path}`, undefined, { token: '' })
     await cli.init(asked)

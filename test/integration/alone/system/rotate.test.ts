@@ -25,7 +25,7 @@ const encryptedSecret = async (): Promise<string> => {
 }
 
 describe('sys/rotate', () => {
-  test('new data and batch tokens are encrypted with the new term, and data of older terms stays readable', async () => {
+  test('encrypts new data and batch tokens with the new term, and data of older terms stays readable', async () => {
     const before = await term()
     const tokens = [await batchToken()]
     const role = { auth_type: 'ec2', bound_account_id: '111122223333', role_tag: 'T', token_policies: 'dev' }
@@ -76,13 +76,13 @@ describe('sys/rotate', () => {
   })
 })
 
-test('sys/rotate/keyring, which newer command lines call, rotates too', async () => {
+test('sys/rotate/keyring, the path that newer versions of the Vault command line call, rotates too', async () => {
   const before = await term()
   await done('POST', '/sys/rotate/keyring')
   expect(await term()).toBe(before + 1)
 })
 
-test('sys/key-status returns the term and its install time in the shape that command lines read', async () => {
+test('sys/key-status returns the term and its install time in the shape that the Vault command line reads', async () => {
   await done('POST', '/sys/rotate')
   const { body } = await done('GET', '/sys/key-status')
   expect(body).toMatchObject({ term: body.data.term, install_time: body.data.install_time })

@@ -38,15 +38,18 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
   afterAll(() => become('disabled'))
 
   const closed = ways.filter(({ endpoint }) => ['active', 'primary', 'demotion'].includes(endpoint.serves))
-  test.each(closed)('rejects $title with any token or none', async ({ endpoint, path: template }) => {
-    const path = filled(template, '/auth/cloud')
-    for (const token of [host.root_token, '', 'hvs.unknown'])
-      for (const method of [endpoint.method, 'OPTIONS', 'LIST']) {
-        const { status: code, body } = await host.api(method, path, undefined, { token })
-        expect([code, body]).toEqual([400, DISABLED])
-      }
-    expect((await host.api('HEAD', path)).status).toBe(400)
-  })
+  test.each(closed)(
+    'rejects $title with any token or without a token',
+    async ({ endpoint, path: template }) => {
+      const path = filled(template, '/auth/cloud')
+      for (const token of [host.root_token, '', 'hvs.unknown'])
+        for (const method of [endpoint.method, 'OPTIONS', 'LIST']) {
+          const { status: code, body } = await host.api(method, path, undefined, { token })
+          expect([code, body]).toEqual([400, DISABLED])
+        }
+      expect((await host.api('HEAD', path)).status).toBe(400)
+    },
+  )
 
   test('rejects unknown paths, malformed bodies and wrong verbs in the same way', async () => {
     for (const [method, path, body] of [
@@ -80,7 +83,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
     expect([init.status, init.body.errors]).toEqual([400, ['the cluster is already initialised']])
   })
 
-  test('counts rejected requests in the audit log instead of writing an entry for each', async () => {
+  test('counts rejected requests in the audit log instead of writing an audit entry for each request', async () => {
     const before = auditText(host.directory).length
     for (let n = 0; n < 30; n++)
       await host.api('GET', '/auth/cloud/role/seen', undefined, { token: 'hvs.not-shown' })

@@ -59,7 +59,7 @@ describe('the TTL of list entries follows the tidy settings', () => {
     await done('POST', `${mount}/login`, { role: 'web', pkcs7: await pkcs7Of({ ...HOME, instanceId }) })
   })
 
-  test('the TTL of an entry is its end plus the safety buffer and a day', async () => {
+  test('the TTL of a list entry is the expiration of the entry plus the safety buffer and a day', async () => {
     await slackIs(72 * 3600 + DAY)
   })
 
@@ -72,7 +72,7 @@ describe('the TTL of list entries follows the tidy settings', () => {
     await slackIs(72 * 3600 + DAY)
   })
 
-  test('the second hourly round updates entries that the change missed, and only once', async () => {
+  test('the second hourly round updates entries that the settings change missed, and updates each entry only once', async () => {
     await settings({ safety_buffer: '2h' })
     await slackIs(7200 + DAY)
     await makeStale()

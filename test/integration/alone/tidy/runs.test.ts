@@ -54,20 +54,26 @@ describe.each(lists)('$list', ({ list, kind }) => {
       { safety_buffer: 1_000_000 },
       ['-1h-ago', '1h-ago', '71h-ago', '73h-ago'],
     ],
-  ])('a manual run keeps entries that expired less than its buffer ago: %s', async (_name, body, left) => {
-    await done('POST', `${mount.path}/config/tidy/${list}`, { safety_buffer: 7, disable_periodic_tidy: true })
-    // changed settings rewrite entries in the background, and a run does not remove an entry that changes
-    // meanwhile
-    await settled()
-    await expired(-1, 1, 71, 73)
-    const started = await api('POST', `${mount.path}/tidy/${list}`, body)
-    expect(started.status, started.text).toBe(202)
-    expect(started.body.warnings[0]).toContain('tidy was started')
-    expect(await finished(list)).toMatchObject({ removed: 4 - left.length, failed: 0 })
-    expect(await namesOf(list)).toEqual([...left].sort())
-  })
+  ])(
+    'a manual run keeps entries that expired less than the safety buffer ago: %s',
+    async (_name, body, left) => {
+      await done('POST', `${mount.path}/config/tidy/${list}`, {
+        safety_buffer: 7,
+        disable_periodic_tidy: true,
+      })
+      // changed settings rewrite entries in the background, and a run does not remove an entry that changes
+      // meanwhile
+      await settled()
+      await expired(-1, 1, 71, 73)
+      const started = await api('POST', `${mount.path}/tidy/${list}`, body)
+      expect(started.status, started.text).toBe(202)
+      expect(started.body.warnings[0]).toContain('tidy was started')
+      expect(await finished(list)).toMatchObject({ removed: 4 - left.length, failed: 0 })
+      expect(await namesOf(list)).toEqual([...left].sort())
+    },
+  )
 
-  test('a second run gets 200 with a warning while the first holds its lease, and starts after the lease', async () => {
+  test('a second run gets 200 with a warning while the first run holds its lease, and starts after the lease ends', async () => {
     await expired(100)
     const place = key('tidy-run', mount.accessor, list)
     const run = (leaseUntil: number) => ({

@@ -68,7 +68,7 @@ describe('revoke-orphan while the token creates children', () => {
   })
 })
 
-describe('revoking while the storage fails', () => {
+describe('revoking and using tokens while the storage fails', () => {
   test.each<[string, StorageFault]>([
     [
       'when it lists the children',
@@ -82,7 +82,7 @@ describe('revoking while the storage fails', () => {
       'when it deletes the children',
       { operation: 'TransactWriteItems', skip: 0, when: 'before', kind: 'error', times: 100 },
     ],
-  ])('%s invalidates the whole family, and a tidy deletes it', async (_, fault) => {
+  ])('%s invalidates the whole token family, and a tidy deletes the family', async (_, fault) => {
     const made = await family()
     await storage.fault(fault)
     const reply = await api('POST', '/auth/token/revoke', { token: made[0].client_token })
@@ -95,7 +95,7 @@ describe('revoking while the storage fails', () => {
     expect(await left(made)).toBe(0)
   })
 
-  test('gets 503 and revokes nothing when the token itself cannot be deleted', async () => {
+  test('a revocation gets 503 and revokes nothing when the token itself cannot be deleted', async () => {
     const made = await family()
     await storage.fault({ operation: 'DeleteItem', skip: 0, when: 'before', kind: 'error', times: 100 })
     const reply = await api('POST', '/auth/token/revoke', { token: made[0].client_token })
