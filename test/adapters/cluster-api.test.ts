@@ -46,7 +46,7 @@ describe('a call to a cluster’s API by its address', () => {
     expect(await ask('own', 'GET', path)).toEqual(answer)
   })
 
-  test('fails on a redirect without following it, and on a cluster that cannot be reached', async () => {
+  test('fails on a redirect without following the redirect, and on a cluster that cannot be reached', async () => {
     await expect(ask('own', 'GET', 'moved', { token: 'hvb.x' })).rejects.toThrow()
     await expect(ask('peer', 'GET', 'fine')).rejects.toThrow()
   })

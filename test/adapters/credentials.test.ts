@@ -87,7 +87,7 @@ describe('credentials for calls to AWS', () => {
     expect(await chosen(unconfigured, environment())).toBe('assumed-role/server/lambda')
   })
 
-  test('credentials of an instance have an expiration, so that they are fetched again', async () => {
+  test('credentials of an instance have an expiration, so that callers fetch fresh credentials', async () => {
     const { expiration } = await readBaseCredentials(unconfigured, environment())
     expect(expiration?.getTime()).toBeGreaterThan(Date.now())
   })

@@ -163,7 +163,7 @@ describe('concurrent look-ups of instances', () => {
     expect(calls.at(-1)).toBe('200 filter 8')
   })
 
-  test('a look-up of one instance is repeated max_retries times when it is throttled', async () => {
+  test('a look-up of one instance is repeated max_retries times when EC2 throttles the look-up', async () => {
     const to = { ...target, client: { ...target.client, maxRetries: 1 } }
     await aws.control.fault({ service: 'ec2', kind: 'throttle', times: 9 })
     expect(await found([id(1)], { to })).toEqual(['EC2 is throttling requests'])

@@ -113,7 +113,7 @@ async function fullFor(ms: number, to: string) {
 }
 
 describe('the carrier of link calls between clusters', () => {
-  test('speaks gRPC with a server that understands it', async () => {
+  test('speaks gRPC with a server that understands gRPC', async () => {
     const seen: string[] = []
     const { url } = await listening(createHttp2Server(router(seen)))
     const one = await admitted([url])
@@ -209,7 +209,7 @@ describe('connections of the carrier', () => {
     expect((await one.source.keyring({ term: 1 })).term).toBe(1)
   })
 
-  test('a connection that is not accepted ends with its call, and the next call uses a new one', async () => {
+  test('a connection that is not accepted ends with its call, and the next call uses a new connection', async () => {
     const { url } = await listening(createHttp2Server(router([])))
     const { url: front, full, taken } = await fullFor(1500, url)
     onTestFinished(full.close)

@@ -16,7 +16,7 @@ function portTo(url: string) {
 }
 
 describe('workflows on Step Functions', () => {
-  test('an operation has one execution although it is started twice, and only its id is the input', async () => {
+  test('an operation that is started twice has one execution, whose input is only the operation ID', async () => {
     const machine = await stateMachine({ A: { Type: 'Succeed' } })
     const port = portTo(machine.url)
     expect(await port.start('m', 'op-1')).toBe('runs')

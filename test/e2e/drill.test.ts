@@ -31,7 +31,7 @@ test('npm run drill with an unknown option prints one line and starts nothing', 
   expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/--nonsense.*--help/)])
 })
 
-test('npm run drill prints a failed verdict as JSON without a stack trace when it cannot start', async () => {
+test('npm run drill prints a failed verdict as JSON without a stack trace when the drill cannot start', async () => {
   const nowhere = { DYNAMODB_ENDPOINT: await closedPort() }
   const { status, stdout, stderr } = await drillIn(nowhere, '--json')
   expect(status).toBe(1)

@@ -126,7 +126,7 @@ const cuts = [
 
 // one retry, because a real fault fails twice
 describe('a killed cluster: CVE-2022-30689', { retry: 1 }, () => {
-  test.each(cuts)('keeps everything that it has acknowledged: $name', async ({ victims }) => {
+  test.each(cuts)('keeps everything that the cluster has acknowledged: $name', async ({ victims }) => {
     const staying = enginePid(cluster)
     const newcomers = fleet.filter(({ instanceId }) => !given.has(instanceId)).slice(0, 4)
     const old = fleet.filter(({ instanceId }) => given.has(instanceId)).slice(-6)

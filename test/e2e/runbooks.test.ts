@@ -114,7 +114,7 @@ describe('the runbooks in sequence', () => {
     expect((await call(east.base_url, 'GET', '/sys/health')).status).toBe(200)
   })
 
-  test("`cloud-auth status` prints both clusters' own status as text and as JSON", async () => {
+  test('`cloud-auth status` prints the status of east and west as text and as JSON', async () => {
     mkdirSync(`${checkout}/bin`)
     symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
     await shell.paste('PATH=$PWD/bin:$PATH')
@@ -151,7 +151,7 @@ describe('the runbooks in sequence', () => {
     expect(away.stdout).toMatch(/\nnorth: cannot be reached\n[\s\S]*code 3\n$/)
   })
 
-  test('`cloud-auth switch` under load resumes after it was killed midway', async () => {
+  test('`cloud-auth switch` under load resumes after the command was killed midway', async () => {
     const { east, west } = rehearsal
     const ends: CommandEnd[] = []
     const switched = await switchPrimaryOver(

@@ -146,7 +146,7 @@ describe("the token helper, called as by Vault's command line", () => {
   const helperCalled = (word: string, more: Record<string, string> = {}, input = '') =>
     run(word, { ...own(), CLOUD_AUTH_ROLE: 'user', CLOUD_AUTH_HEADER_VALUE: SERVER, ...more }, input)
 
-  test('get prints the token without a line end, and reuses a valid one', async () => {
+  test('get prints the token without a line end, and reuses a valid token', async () => {
     const { status, stdout, stderr } = await helperCalled('get')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toMatch(/^hvs\.\S+$/)
@@ -197,7 +197,7 @@ test.each([
   expect(stderr.trim().split('\n').at(-1)).toBe(`${text}; see cloud-auth --help`)
 })
 
-test('status --watch prints one line for each check, and Ctrl-C ends it with the last exit code', async () => {
+test('status --watch prints one line for each check, and Ctrl-C ends the command with the last exit code', async () => {
   const { child, ended } = startCommand(
     ['status', '--watch', '--every', '0.1', '--json', `ours=${cluster.base_url}`],
     variables,

@@ -128,7 +128,7 @@ describe('the namespace header: GHSA-mwr2-wmgp-crj6, CVE-2026-55775', () => {
     },
   )
 
-  test('counts under both names, even if one is empty', async () => {
+  test('counts under each of its two names, even if one of the two headers is empty', async () => {
     for (const [one, other] of [headers, headers.toReversed()])
       expect(
         (await api('GET', self, undefined, { headers: { [`${one}`]: '', [`${other}`]: 'a' } })).status,

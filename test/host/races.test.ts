@@ -30,7 +30,7 @@ describe('concurrent logins', () => {
     expect(statuses(await times(4, async () => loginAs(mount, await launch(), { role })))).toEqual([200])
   })
 
-  test('only one of 16 first logins without a nonce succeeds, and the others get 400', async () => {
+  test('only one of 16 first logins without a nonce succeeds, and the other 15 logins get 400', async () => {
     const role = await roleNamed()
     const instance = await launch()
     const pkcs7 = await pkcs7Of(instance)
@@ -44,7 +44,7 @@ describe('concurrent logins', () => {
     ])
   })
 
-  test('of first logins with different nonces only those with the stored one succeed', async () => {
+  test('of first logins with different nonces only the logins with the stored nonce succeed', async () => {
     const role = await roleNamed()
     const instance = await launch()
     const pkcs7 = await pkcs7Of(instance)
@@ -90,7 +90,7 @@ describe('concurrent logins', () => {
     expect(names).toContain(body.data.aliases[0].metadata.instance_id)
   })
 
-  test('a login during a role update gets all of the old values or all of the new ones', async () => {
+  test('a login during a role update gets all of the old values or all of the new values', async () => {
     const role = await roleNamed({ token_policies: 'one,two', token_ttl: 100 })
     const [replies] = await Promise.all([
       times(12, async () => loginAs(mount, await launch(), { role })),
@@ -102,7 +102,7 @@ describe('concurrent logins', () => {
     expect(later.body.auth.policies).toEqual(['default', 'four', 'three'])
   })
 
-  test('a login during the deletion of its role succeeds or finds no role, and later ones find none', async () => {
+  test('a login during the deletion of its role succeeds or finds no role, and later logins find no role', async () => {
     const role = await roleNamed()
     const instances = await times(12, () => launch())
     const [replies] = await Promise.all([

@@ -66,7 +66,7 @@ describe("a customer's KMS keys", () => {
     expect(new Set(variables)).toEqual(new Set([keyring]))
   })
 
-  test('with `tables` all three tables are encrypted with the key, and functions may use it only through DynamoDB', () => {
+  test('with `tables` all three tables are encrypted with the key, and functions may use that key only through DynamoDB', () => {
     const resources = resourcesOf({ stage: 'test', customerKeys: { tables } })
     const encrypted = ofType(resources, 'AWS::DynamoDB::GlobalTable').map(
       ([, one]) => one.Properties.Replicas[0].SSESpecification,
@@ -78,7 +78,7 @@ describe("a customer's KMS keys", () => {
       expect(JSON.stringify(Condition)).toMatch(/^\{"StringEquals":\{"kms:ViaService":.*"dynamodb\./)
   })
 
-  test('with `logs` all log groups and the queue are encrypted with the key, and the sender may use it only through SQS', () => {
+  test('with `logs` all log groups and the queue are encrypted with the key, and the sender may use that key only through SQS', () => {
     const resources = resourcesOf({ stage: 'test', customerKeys: { logs } })
     const groups = ofType(resources, 'AWS::Logs::LogGroup')
     expect(groups.length).toBeGreaterThan(2)

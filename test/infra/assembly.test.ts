@@ -189,7 +189,7 @@ describe('the embedded host reads from the templates', () => {
   })
 })
 
-describe('the embedded host rejects a template with something that it cannot run', () => {
+describe('the embedded host rejects a template with resources or properties that the host cannot run', () => {
   test.each<[name: string, resources: Parameters<typeof read>[0], message: string]>([
     ['an SNS topic', { Topic: { Type: 'AWS::SNS::Topic' } }, 'does not support AWS::SNS::Topic (api/Topic)'],
     [

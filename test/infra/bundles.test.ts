@@ -60,11 +60,14 @@ const inClient = (path: string): boolean => path.includes('@aws-sdk/client-kms/'
 const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull', 'replication']
 
 describe('contents of the bundles', () => {
-  test.each(Object.entries(clients))('%s is bundled only for a use that needs it', (client, needed) => {
-    for (const name of listFunctionNames()) {
-      expect(holds(name, client), name).toBe(declaredUsesOfFunction(name).some(use => needed.includes(use)))
-    }
-  })
+  test.each(Object.entries(clients))(
+    '%s is bundled only for functions that need that client',
+    (client, needed) => {
+      for (const name of listFunctionNames()) {
+        expect(holds(name, client), name).toBe(declaredUsesOfFunction(name).some(use => needed.includes(use)))
+      }
+    },
+  )
 
   test('no bundle has credential provider chains, the CDK, test tools or the local host', () => {
     for (const name of listFunctionNames()) {
@@ -167,7 +170,7 @@ describe('contents of the bundles', () => {
     expect(listFunctionNames().filter(name => existsSync(`${directory}/${name}/ui`))).toEqual(['fallback'])
   })
 
-  test('openpgp is shipped unmodified with its licence, and only to functions that use it', () => {
+  test('openpgp is shipped unmodified with its licence, and only to functions that use openpgp', () => {
     const holders = listFunctionNames().filter(name =>
       existsSync(`${directory}/${name}/node_modules/openpgp/LICENSE`),
     )

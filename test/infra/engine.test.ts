@@ -13,7 +13,7 @@ describe('the engine of a cluster', () => {
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
   const file = `${directory}/dynamodb.sqlite`
 
-  test('tries the next port when another server has taken one', async () => {
+  test('tries the next port when another server has taken the first port', async () => {
     const other = createServer((_, response) => response.end('{}'))
     const ports = [Number(new URL(await listenOnLoopback(other)).port), await findFreePort()]
     const given = [...ports]

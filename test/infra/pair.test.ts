@@ -68,7 +68,7 @@ describe('the CDK app of a pair of clusters', () => {
     )
   })
 
-  test("gives each cluster the other's address, without references between their stacks", () => {
+  test('gives each cluster the address of the other cluster, without references between their stacks', () => {
     const of = (region: string) =>
       made
         .filter(one => one.region === region)

@@ -118,7 +118,7 @@ describe('the setting `sharedAddress`', () => {
     expect(Number(record.TTL)).toBeLessThanOrEqual(15)
   })
 
-  test('adds a second domain to the API with its certificate, and points the record there', () => {
+  test('adds a second domain to the API with its certificate, and points the failover record to that domain', () => {
     const names = ofType(resourcesOf(settings), 'AWS::ApiGatewayV2::DomainName')
     const [id, made] = names.find(([, one]) => one.Properties.DomainName === 'auth.example.net') ?? []
     expect(made?.Properties.DomainNameConfigurations).toMatchObject([{ CertificateArn: certificate('3') }])

@@ -181,7 +181,7 @@ describe('references between stacks', () => {
     expect(ids).toEqual([['Data666C94C7', 'ClusterEB0386A7'], ['Key961B73FD']])
   })
 
-  test("a table's stream is not exported, so that it can be replaced under another output name", () => {
+  test("a table's stream is not exported, so that the stream can be replaced under another output name", () => {
     const { Outputs = {}, Resources } = stacksOf().get('cloud-auth-test-data') ?? { Resources: {} }
     const about = Object.entries(Outputs).filter(([, one]) => JSON.stringify(one).includes('StreamArn'))
     expect(about).toEqual([
@@ -534,7 +534,7 @@ describe('IAM grants', () => {
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
   test.each(listFunctionNames())(
-    'let %s write record, keyring and recovery key only if it creates keys, changes the role, or begins or applies a journal',
+    'let %s write record, keyring and recovery key only if that function creates keys, changes the role, or begins or applies a journal',
     name => {
       for (const action of WRITES) {
         // beginning a journal stores all items of these kinds again, and applying a journal stores and

@@ -156,7 +156,7 @@ describe('the distribution', () => {
     expect(Outputs).toHaveProperty('Distribution')
   })
 
-  test('has the API and the Web Function as origins, and sends both the secret from Secrets Manager', () => {
+  test('has the API and the Web Function as origins, and sends each origin the secret from Secrets Manager', () => {
     const [api, web, ...others] = distribution().Origins
     expect(others).toEqual([])
     expect(JSON.stringify(api.DomainName)).toContain('"Api","ApiEndpoint"')

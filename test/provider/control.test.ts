@@ -105,7 +105,7 @@ describe('arguments of control commands', () => {
     await expect(control.limit(limit)).rejects.toThrow(/^service: /)
   })
 
-  test('results are copies, so that a change of one changes no state', async () => {
+  test('results of control commands are copies, so that a change of a result changes no state', async () => {
     const { control } = await provider()
     const instance = await control.putInstance({ account, region })
     instance.tags['later'] = 'x'

@@ -144,7 +144,7 @@ describe.each(forms)('%s (CMS)', (form, digest, algorithm) => {
     expect(encoded).toEqual(encoded.toSorted(Buffer.compare))
   })
 
-  test('names its certificate by issuer and serial and embeds none', async () => {
+  test('names its certificate by issuer and serial number, and embeds no certificate', async () => {
     const { issuer, serial, data } = readCms((await provider.control.documents(await launch()))[form])
     const certificate = certificateOf(form)
     expect(serial.toString('hex')).toBe(`00${certificate.serialNumber.toLowerCase()}`)

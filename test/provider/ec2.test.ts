@@ -190,7 +190,7 @@ describe('errors of EC2', () => {
     expect([answer.status, answer.body]).toEqual([status, expect.stringContaining(`<Code>${code}</Code>`)])
   })
 
-  test('a denied caller gets UnauthorizedOperation 403 until it is allowed again', async () => {
+  test('a denied caller gets UnauthorizedOperation 403 until the caller is allowed again', async () => {
     const aws = await providerWithUser()
     const { ec2 } = clientsOf(aws.url, aws.key)
     const denial = { principalArn: aws.user.arn, action: 'ec2:DescribeInstances' }

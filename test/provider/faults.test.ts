@@ -84,7 +84,7 @@ describe('faults that a test injects into the imitated AWS', () => {
     expect(performance.now() - start).toBeGreaterThan(115)
   })
 
-  test('a held call waits until it is released or all faults are cleared', async () => {
+  test('a held call waits until control releases the call or clears all faults', async () => {
     const { control, sts } = await aws()
     for (const release of [control.release, () => control.clearFaults()]) {
       const { id } = await control.fault({ kind: 'hold' })

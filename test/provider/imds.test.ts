@@ -39,7 +39,7 @@ describe('tokens of the metadata service', () => {
     expect((await askToken({ [ttlHeader]: '60', 'X-Forwarded-For': '10.0.0.1' })).status).toBe(403)
   })
 
-  test('an item is refused without a token, or with an altered or expired one', async () => {
+  test('an item is refused without a token, or with an altered or expired token', async () => {
     const { control, get, token } = await machine()
     expect((await get('meta-data/instance-id', {})).status).toBe(401)
     const altered = token.replace(/.$/, last => (last === 'A' ? 'B' : 'A'))

@@ -11,7 +11,7 @@ const put = (...times: number[]) =>
     logEvents: times.map(time => ({ timestamp: NOW + time, message: `at ${time}` })),
   })
 
-test('events are kept by group and stream, and control returns them', async () => {
+test('log events are kept by group and stream, and control returns the events', async () => {
   const { url, key, control } = await providerWithUser()
   const { logs } = clientsOf(url, key)
   await logs.send(new CreateLogStreamCommand(stream))

@@ -31,7 +31,7 @@ describe('the process of an imitated AWS', () => {
     expect(isRunning(pid())).toBe(false)
   })
 
-  test('has the same address and state after it was killed', async () => {
+  test('has the same address and state after the process was killed and restarted', async () => {
     const { url } = await startImitatedAwsProcess(wanted)
     process.kill(pid(), 'SIGKILL')
     await eventually(() => !isRunning(pid()) || undefined, 10)

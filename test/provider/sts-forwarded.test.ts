@@ -77,7 +77,7 @@ describe('forwarded requests', () => {
     expect((await sent('yesterday')).status).toBe(400)
   })
 
-  test('the path `//` counts as `/`, because the reference sends it', async () => {
+  test('the path `//` counts as `/`, because Vault sends `//`', async () => {
     const { url, key } = await providerWithUser()
     const request = signHeaders(callerIdentityPost(regionalHost), signing(key))
     expect(await send(url, { ...request, path: '//' })).toMatchObject({ status: 200 })

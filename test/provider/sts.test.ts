@@ -104,7 +104,7 @@ describe('refusals of STS', () => {
     await expect(failed).rejects.toMatchObject({ name: code, $metadata: { httpStatusCode: 403 } })
   })
 
-  test('a session key without its token, or with an altered or foreign one, is refused', async () => {
+  test('a session key without its session token, or with an altered or foreign session token, is refused', async () => {
     const { url, control } = await provider()
     await control.putRole({ account, name: 'app' })
     const [one, other] = [

@@ -84,7 +84,7 @@ describe("calls to AWS never carry the client's bearer token: CVE-2026-4525, HCS
   })
 })
 
-test('the audit log records the same hash of a token for each header that can carry it (CVE-2026-46358, GHSA-q8cj-789h-vg24)', async () => {
+test('the audit log records the same hash of a token for each header that can carry a token (CVE-2026-46358, GHSA-q8cj-789h-vg24)', async () => {
   const { client_token: token } = await make({ policies: 'default', meta: { team: 'a' } })
   const path = `/sys/policies/acl/${fresh('p')}`
   for (const headers of [

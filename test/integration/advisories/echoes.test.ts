@@ -50,7 +50,7 @@ describe('error answers never repeat a value of the wrong type: CVE-2025-4166, H
     ['an object of objects', { Authorization: { [SECRET]: SECRET } }],
     ['an object with an invalid header name', { [`${SECRET}\r\n`]: [SECRET] }],
   ])(
-    'an error about malformed iam_request_headers does not repeat them: %s',
+    'an error about malformed iam_request_headers does not repeat these headers: %s',
     async (_title, iam_request_headers) => {
       const signed = { iam_http_request_method: 'POST', iam_request_body: base64('Action=GetCallerIdentity') }
       const login = { ...signed, iam_request_url: base64('https://sts.amazonaws.com/'), role: 'x' }

@@ -39,7 +39,7 @@ describe('a token with rights on one mount changes nothing in another mount: CVE
     expect([stranger.status, errorsOf(stranger)]).toEqual([400, 'nonce does not match'])
   })
 
-  test('denying a role tag in one mount leaves it valid in the mount that created it', async () => {
+  test('denying a role tag in one mount leaves the tag valid in the mount that created the tag', async () => {
     const CloudRole = (await done('POST', `${other}/role/web/tag`, {})).body.data.tag_value
     const instance = await launch({ tags: { CloudRole } })
     const place = `roletag-denylist/${encodeURIComponent(CloudRole)}`

@@ -73,7 +73,7 @@ describe('malformed header fields are audited, and appear only as HMACs: GHSA-8x
     expect(entries.map(({ audit }) => audit)).toEqual(['request', 'response'])
   })
 
-  test('an error about a malformed header does not repeat it', async () => {
+  test('an error about a malformed header does not repeat the header', async () => {
     for (const headers of [{ 'x-vault-wrap-ttl': SECRET }, { 'x-vault-namespace': `../${SECRET}` }]) {
       const reply = await api('GET', '/auth/token/lookup-self', undefined, { headers })
       expect([reply.status, reply.text.includes(SECRET)]).toEqual([400, false])

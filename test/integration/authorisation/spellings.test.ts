@@ -12,7 +12,7 @@ beforeAll(async () => {
   ;({ path: mount } = await freshMount())
 })
 
-describe('a policy applies to the path as the client sent it', () => {
+describe('a policy applies to the path as the client sent the path', () => {
   const renamed = ways.flatMap(({ endpoint, path }) =>
     path === endpoint.formerly ? [{ title: `${endpoint.method} ${path}`, endpoint, former: path }] : [],
   )

@@ -48,7 +48,7 @@ describe('entities and their aliases', () => {
     expect((await find({ name: fresh('nobody') })).status).toBe(204)
   })
 
-  test('the first login creates an entity with one alias, and the next login uses it', async () => {
+  test('the first login creates an entity with one alias, and the next login uses that entity', async () => {
     const { entity_id: id, metadata } = await worker.login()
     const moment = expect.stringMatching(/^\d{4}-.*Z$/)
     const alias = {
@@ -127,7 +127,7 @@ describe('entities and their aliases', () => {
     },
   )
 
-  test('a disabled entity cannot log in or use its tokens until it is enabled again', async () => {
+  test('a disabled entity cannot log in or use its tokens until the entity is enabled again', async () => {
     const own = await workerOn(mount.path)
     const maker = fresh('maker')
     await done('POST', `/sys/policies/acl/${maker}`, {
@@ -168,7 +168,7 @@ describe('entities and their aliases', () => {
     expect([await lives(token), await lives(next.client_token)]).toEqual([false, true])
   })
 
-  test('policies of an entity apply to all its tokens at once, and are not stored on them (CVE-2020-10660)', async () => {
+  test('policies of an entity apply to all its tokens at once, and are not stored on the tokens (CVE-2020-10660)', async () => {
     const own = await workerOn(mount.path)
     const name = fresh('p')
     await done('POST', `/sys/policies/acl/${name}`, {

@@ -191,7 +191,7 @@ describe('ec2 login with role tags', () => {
     )
   })
 
-  test('a tag cannot grant `default` when the role excludes it', async () => {
+  test('a role tag cannot grant the policy `default` when the role excludes `default`', async () => {
     const role = await roleWith({ token_no_default_policy: true })
     for (const policies of [[], ['default']]) {
       await expect(tagOf(role, { policies })).rejects.toThrow(/400 .*must be a subset/)

@@ -104,7 +104,7 @@ describe('an ec2 login', () => {
     expect((await authOf(values)).auth).toMatchObject(wanted)
   })
 
-  test('warns when it reduces a lifetime', async () => {
+  test('warns when the login reduces a lifetime', async () => {
     const body = await authOf({ token_ttl: 900, token_explicit_max_ttl: 400 })
     expect(body.warnings).toEqual(['the lifetime (900 s) exceeds the maximum; it was reduced to 400 s'])
   })

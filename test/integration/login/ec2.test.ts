@@ -216,7 +216,7 @@ describe('ec2 login with a proof', () => {
     },
   )
 
-  test('a certificate applies only to its type, and only until it is deleted', async () => {
+  test('a certificate applies only to its type, and only until the certificate is deleted', async () => {
     const { path } = await freshMount()
     const { rsa2048 } = await aws.authority()
     await done('POST', `${path}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })

@@ -87,7 +87,7 @@ describe('hostile login bodies: CVE-2025-6203, HCSEC-2025-24, CVE-2025-59043, CV
     ['a million keys', () => `{${Array.from({ length: 1_000_000 }, (_, n) => `"k${n}":1`).join()}}`],
     ['a million levels', () => `{"role":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`],
     ['10,000 headers', () => JSON.stringify({ iam_request_headers: manyHeaders(10_000) })],
-  ])('a body of %s is rejected before it is parsed', async (_name, body) => {
+  ])('a body of %s is rejected before the body is parsed', async (_name, body) => {
     expect((await login(body())).status).toBe(413)
   })
   const manyHeaders = (count: number) =>

@@ -138,7 +138,7 @@ describe('an iam login', () => {
     },
   )
 
-  test("adds the entity's policies without storing them in the token", async () => {
+  test("adds the entity's policies without storing these policies in the token", async () => {
     const name = await roleWith({ token_policies: 'dev' })
     const { auth } = (await loginWith(mount, bob, { role: name })).body
     await done('POST', `/identity/entity/id/${auth.entity_id}`, { policies: ['Team'] })

@@ -67,7 +67,7 @@ const again = async (path: string, body: unknown) => {
   await done('POST', path, body)
 }
 
-describe.concurrent('a login applies changes made while it waits for AWS', () => {
+describe.concurrent('a login applies changes that are made while the login waits for AWS', () => {
   test.each<Role>(['web', 'bob', 'batch', 'wild'])('a changed role: %s', async role => {
     const { reply } = await meanwhile(role, ({ mount }) =>
       done('POST', `${mount}/role/${role}`, { token_policies: 'new', token_ttl: 77 }),

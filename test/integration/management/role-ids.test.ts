@@ -75,7 +75,7 @@ describe('a role write resolves unique IDs', () => {
     expect(roleId).not.toBe(id)
   })
 
-  test('when resolve_aws_unique_ids is turned on, and leaves it off when that fails', async () => {
+  test('when resolve_aws_unique_ids is turned on, and leaves the setting off when the resolution fails', async () => {
     const { name, id } = await madePrincipal()
     const path = freshPath()
     await done('POST', path, { ...principal(name), resolve_aws_unique_ids: false })

@@ -156,7 +156,7 @@ describe('reading', () => {
     })
   })
 
-  test('deprecated fields are returned only if they were written, and while they equal the new fields', async () => {
+  test('deprecated fields are returned only if a client wrote them, and while they equal the new fields', async () => {
     const path = await madeOf(iamRole)
     expect(await read(path)).toMatchObject({
       policies: ['base', 'dev'],

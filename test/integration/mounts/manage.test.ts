@@ -125,7 +125,7 @@ describe('sys/auth', () => {
     expect((await api('GET', `/auth/${name}/roles?list=true`)).status).toBe(404)
   })
 
-  test('a missing mount cannot be read or tuned, and deleting it succeeds; the token store cannot be disabled', async () => {
+  test('a missing mount cannot be read or tuned, and deleting a missing mount succeeds; the token store cannot be disabled', async () => {
     const name = fresh('m')
     expect((await api('GET', `/sys/auth/${name}`)).status).toBe(400)
     expect((await api('GET', `/sys/auth/${name}/tune`)).status).toBe(400)
@@ -170,7 +170,7 @@ describe('sys/auth', () => {
     },
   )
 
-  test('settings without effect are stored with a warning, and unsupported ones are rejected', async () => {
+  test('settings without effect are stored with a warning, and unsupported settings are rejected', async () => {
     const { path } = await freshMount()
     const place = `/sys${path}/tune`
     const lists = { passthrough_request_headers: ['X-One'], allowed_response_headers: ['X-Two'] }

@@ -64,7 +64,7 @@ describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f, CVE-2026-42186'
       expect((await api('GET', `/identity/entity/id/${id}`)).status).toBe(404)
   })
 
-  test('a new mount at the same path has none of the old items, even immediately', async () => {
+  test('a new mount at the same path has no items of the old mount, even immediately', async () => {
     const { path, accessor, instance, logins, worker } = await fullMount()
     for (const [place] of readable(path, instance.instanceId))
       expect((await api('GET', place)).status, place).toBe(200)

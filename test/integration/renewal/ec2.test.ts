@@ -73,7 +73,7 @@ describe('renewing an ec2 token', () => {
     await refused(auth)
   })
 
-  test('fails without the access-list entry, and does not recreate it', async () => {
+  test('fails without the access-list entry, and does not recreate the entry', async () => {
     const { instance, auth } = await loggedIn()
     const entry = `${mount}/identity-accesslist/${instance.instanceId}`
     await done('DELETE', entry)

@@ -50,7 +50,7 @@ describe('sys/health', () => {
     'standbycode',
     'performancestandbycode',
   ]
-  test.each(codes)('rejects %s unless it is an HTTP status', async name => {
+  test.each(codes)('rejects %s unless the value is an HTTP status', async name => {
     for (const value of ['', 'x', '0', '99', '600', '-200', '2000', '20.5', '0xc8', '200 '])
       expect((await get(`/sys/health?${name}=${encodeURIComponent(value)}`)).status, value).toBe(400)
     expect((await get(`/sys/health?${name}=200&${name}=299`)).status).toBe(400)

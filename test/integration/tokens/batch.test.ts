@@ -60,7 +60,7 @@ describe('a batch token', () => {
     expect(await lives(token)).toBe(true)
   })
 
-  test('is revoked with its parent unless it is an orphan', async () => {
+  test('is revoked with its parent unless the batch token is an orphan', async () => {
     const parent = await makerWith()
     const { client_token: child } = await batchOf({}, { token: parent })
     const { body } = await done('POST', '/auth/token/create-orphan', { type: 'batch' }, { token: parent })

@@ -58,7 +58,7 @@ describe('auth/token/create', () => {
     }
   })
 
-  test('the policy root replaces all others in every spelling', async () => {
+  test('the policy root replaces all other policies in every spelling', async () => {
     expect((await make({ policies: [' ROOT ', 'dev'], ttl: '1m' })).policies).toEqual(['root'])
   })
 

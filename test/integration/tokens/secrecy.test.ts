@@ -16,7 +16,7 @@ const logs = () =>
   ['audit.log', 'functions.log'].map(name => readFileSync(`${cluster.directory}/${name}`, 'utf8')).join('\n')
 
 describe('secrecy of tokens', () => {
-  test('no log contains a token after any request with it (CVE-2024-0831, CVE-2024-8365)', async () => {
+  test('no log contains a token after any request with that token (CVE-2024-0831, CVE-2024-8365)', async () => {
     const id = fresh('chosen-secret-')
     const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1h' })
     const { client_token: batch } = await make({ policies: 'default', type: 'batch' })

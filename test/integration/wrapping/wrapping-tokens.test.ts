@@ -28,7 +28,7 @@ describe('wrapping tokens and permission to wrap', () => {
     ['GET', '/auth/token/accessors?list=true'],
     ['POST', '/sys/wrapping/wrap'],
     ['GET', '/auth/token/nothing'],
-  ])('a wrapping token is not accepted elsewhere: %s %s', async (method, path) => {
+  ])('a wrapping token is not accepted by endpoints other than unwrapping: %s %s', async (method, path) => {
     const { token } = await wrap()
     const reply = await api(method, path, method === 'POST' ? {} : undefined, { token, ...TTL })
     expect(reply.status).toBe(403)

@@ -43,7 +43,7 @@ test('an unfinished step is repeated after two seconds', async () => {
   expect(orders.filter(({ step }) => step === 'settle')).toHaveLength(2)
 })
 
-test('a drill that stops reports it once to its worker, and fails with the name of the step', async () => {
+test('a drill that stops reports the stop once to its worker, and fails with the name of the step', async () => {
   const { machine, arn, orders } = await drilling(step => {
     if (step === 'back') throw new FunctionFault('DrillStopped', 'promote on own answers 403')
     return { next: 'done' }

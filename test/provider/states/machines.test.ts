@@ -14,7 +14,7 @@ import { retrier, stateMachine, stillTime, task, tokenTask, until } from './supp
 const fault = (type: string) => new FunctionFault(type, 'as the test wants')
 
 describe('a state machine', () => {
-  test('passes results, variables and the context from state to state, and choices use them', async () => {
+  test('passes results, variables and the context from state to state, and choices use these values', async () => {
     const machine = await stateMachine(
       {
         Begin: {
@@ -348,7 +348,7 @@ describe('executions by name', () => {
   })
 })
 
-test('an execution whose end cannot be stored stops no other, and the next start continues it', async () => {
+test('an execution whose end cannot be stored stops no other execution, and the next start continues the execution', async () => {
   const store = openStateStore(':memory:')
   let tries = 0
   const full = () => {

@@ -39,7 +39,7 @@ async function running(
 const steps = (orders: readonly Order[]) => orders.map(({ step }) => step)
 
 describe('a workflow of the table', () => {
-  test('does its steps in order, with waits between, and passes them only the operation', async () => {
+  test('does its steps in order, with waits between, and passes the steps only the operation', async () => {
     const { machine, orders, arn } = await running(() => undefined)
     await until(async () => (await machine.events(arn)).some(({ type }) => type === 'WaitStateEntered'))
     expect(steps(orders)).toEqual(['first'])

@@ -52,7 +52,7 @@ const rows: [string, Fault, string, string][] = [
 
 describe('while KMS', () => {
   test.each(rows)(
-    '%s, requests to a cold container get 503, and requests to a warm one succeed',
+    '%s, requests to a cold container get 503, and requests to a warm container succeed',
     async (_name, fault, method, path) => {
       await aws.fault({ service: 'kms', times: 99, ...fault })
       const reply = await host.api(method, path)

@@ -118,7 +118,7 @@ describe('writing a role with more principals than IAM resolves in one request',
     expect(await lookUpsDuring(() => write(path))).toBe(ALL)
   })
 
-  test('a write with a missing principal does not keep the IDs of the others', async () => {
+  test('a write with a missing principal does not keep the IDs of the other principals', async () => {
     const path = `${mount}/role/${fresh('r')}`
     const wrong = { bound_iam_principal_arn: [...arns.slice(0, 5), `arn:aws:iam::${account}:role/none`] }
     const refused = async () => expect((await api('POST', path, wrong)).status).toBe(400)

@@ -80,7 +80,7 @@ async function lineOf(login: () => Promise<unknown>): Promise<Record<string, unk
   return line ?? {}
 }
 
-describe('the log line of a login counts it by type, outcome and reason', () => {
+describe('the log line counts a login by type, outcome and reason', () => {
   test.each([
     ['granted', () => ec2(), 'ec2', 'granted', 'none'],
     ['granted to a principal', () => withSession(), 'iam', 'granted', 'none'],

@@ -60,7 +60,7 @@ describe('a warm ec2 login needs', () => {
     await login('profile')
   })
 
-  test('one read before DescribeInstances, one read after it, and one commit', async () => {
+  test('one read before DescribeInstances, one read after DescribeInstances, and one commit', async () => {
     expect(await costOf(login)).toEqual({ tables: [READ, READ, COMMIT], aws: [DESCRIBE] })
   })
 
@@ -119,7 +119,7 @@ describe('a warm ec2 login needs', () => {
     expect((await costOf(again)).aws).toEqual(['sts:AssumeRole', DESCRIBE])
   })
 
-  test('three DescribeInstances calls for a missing instance with a young document, one with an old document', async () => {
+  test('three DescribeInstances calls for a missing instance with a young document, one call with an old document', async () => {
     const instance = await launch({ pendingTime: new Date().toISOString() })
     const young = { role: 'home', pkcs7: await pkcs7Of(instance) }
     const old = await launch({ instanceId: freshInstanceId(), pendingTime: '2020-01-01T00:00:00Z' })
@@ -149,7 +149,7 @@ describe('a warm iam login needs', () => {
     for (const role of ['service', 'batch']) await login(role)
   })
 
-  test('one read before GetCallerIdentity, one read after it, and one write', async () => {
+  test('one read before GetCallerIdentity, one read after GetCallerIdentity, and one write', async () => {
     const cost = await costOf(() => login('service'))
     expect(cost).toEqual({ tables: [READ, READ, 'PutItem'], aws: ['sts:GetCallerIdentity'] })
   })
@@ -161,7 +161,7 @@ describe('a warm iam login needs', () => {
     })
   })
 
-  test('one look-up of the principal for a wildcard role, and none at the next login', async () => {
+  test('one look-up of the principal for a wildcard role, and no look-up at the next login', async () => {
     const first = await costOf(() => login('wild'))
     expect(first.aws).toEqual(['sts:GetCallerIdentity', 'sts:AssumeRole', 'iam:GetUser'])
     expect((await costOf(() => login('wild'))).aws).toEqual(['sts:GetCallerIdentity'])

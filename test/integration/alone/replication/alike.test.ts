@@ -119,7 +119,7 @@ describe('the journal in status', () => {
 })
 
 describe('status of a secondary that takes over', () => {
-  test('shows the address that the administrator configured, or an empty one', async () => {
+  test('shows the address that the administrator configured, or an empty address', async () => {
     expect((await status('east')).primary_cluster_addr).toBe('')
     expect((await doing.promote('west')).status).toBe(200)
     await set.settled()

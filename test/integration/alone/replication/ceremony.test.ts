@@ -138,7 +138,7 @@ describe('on a secondary with a dead primary', () => {
     expect((await west('POST', `${R}/generate-public-key`, {}, root)).status).toBe(200)
   })
 
-  test('generate-public-key accepts the generated token in the body and prepared tokens, and no others', async () => {
+  test('generate-public-key accepts the generated token in the body and prepared tokens, and no other tokens', async () => {
     const path = `${R}/generate-public-key`
     for (const dr_operation_token of [await generated(), prepared]) {
       const { status, body } = await west('POST', path, { dr_operation_token })

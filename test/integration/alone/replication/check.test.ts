@@ -150,7 +150,7 @@ describe('a check of the Merkle tree', () => {
     expect(times).not.toContain(later)
   })
 
-  test('that outlasts its request continues; a later request joins it and gets its report', async () => {
+  test('that outlasts its request continues; a later request joins the check and gets the check’s report', async () => {
     set.pass(61_000)
     const spot = { cluster: 'west', process: 'on-operation', step: 'Scan', at: 2, when: 'before' } as const
     const { reached, thaw } = set.freezeAt(spot)
@@ -281,7 +281,7 @@ describe('a reindex', () => {
     expect((await pageNow())?.hash).toBe(page?.hash)
   })
 
-  test('with diff names keys that were changed without a journal entry, and fetches them', async () => {
+  test('with diff names keys that were changed without a journal entry, and fetches their items', async () => {
     // an earlier test repaired the tree, but the items still differ from the primary's
     await overwrite('west', policy('p1'), item => ({ ...item, data: { text: 'other' } }))
     await overwrite('west', policy('p5'), item => ({ ...item, data: { text: 'other' } }))

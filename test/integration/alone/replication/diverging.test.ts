@@ -94,7 +94,7 @@ test('while items are given up, a promotion without force is refused', async () 
   ])
 })
 
-test('after a repair of the primary and recover on the secondary, both have the same items', async () => {
+test('after a repair of the primary and recover on the secondary, primary and secondary have the same items', async () => {
   await set.at('east').ok('POST', '/sys/replication/reindex', {})
   await set.settled()
   expect((await operate('recover')).status).toBe(200)

@@ -339,7 +339,7 @@ describe('a dense journal', () => {
     expect((await replayed(journal)).holes).toEqual([])
   })
 
-  test('leaves a recent hole to the process that may still write it', async () => {
+  test('leaves a recent hole to the process that may still write the missing entry', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)

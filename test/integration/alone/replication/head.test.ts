@@ -110,7 +110,7 @@ test('for any journal head and any earlier read of that head, the engine allows 
 describe('a journal head that breaks a rule', () => {
   const broken = { ...headIn.writing, applied: 12 }
 
-  test('rejects moves, and every read reports it', async () => {
+  test('rejects moves, and every read reports the broken rule', async () => {
     await putHead(broken)
     expect(await journal.allocate(SECOND)).toBe('refused')
     expect(await journal.moveHead(headMoves.close(headIn.writing, '', 0))).toBe('refused')
@@ -132,7 +132,7 @@ describe('a journal head that breaks a rule', () => {
     ])
   })
 
-  test('is reported when a move returns it', async () => {
+  test('is reported when a move returns that head', async () => {
     await putHead({ ...headIn.writing, lineage: [[THIRD, 1]] })
     expect(await journal.allocate(SECOND)).toMatchObject({ seq: 10 })
     expect(told).toMatchObject([{ message: alarmingTexts.head, rules: ['lineage'], move: 'allocate' }])

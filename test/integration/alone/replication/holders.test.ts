@@ -98,7 +98,7 @@ describe('the revocation of a cluster', () => {
     expect(holder?.data).not.toHaveProperty('revoked')
   })
 
-  test('lost by a forced promotion is in the report, and the promotion warns of it', async () => {
+  test('lost by a forced promotion is in the report, and the promotion warns of the lost revocation', async () => {
     set.cut('east', 'west')
     await revoke('north', { retire: true })
     set.pass(90_000)

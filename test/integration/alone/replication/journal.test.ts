@@ -105,7 +105,7 @@ describe('journal entries', () => {
     expect(await journal.entries(lineage(), 5, 5)).toEqual([])
   })
 
-  test('that are too large for one item are split into several, and read as one', async () => {
+  test('that are too large for one item are split into several items, and read as one entry', async () => {
     const random = Array.from({ length: 12_000 }, () => Math.random().toString(36)).join('')
     const large: JournalEntry = entryWith(
       1,

@@ -160,7 +160,7 @@ describe('a promotion that waits for a silent primary', () => {
     expect(await set.at('west').record()).toMatchObject({ mode: 'disabled' })
   })
 
-  test('is joined by the same request, whose answer says how to replace it', async () => {
+  test('is joined by the same request, whose answer says how to replace the promotion', async () => {
     const { promoted } = await waitsInDrain()
     const joined = await asked('west', 'promote')
     expect(joined.status).toBe(503)

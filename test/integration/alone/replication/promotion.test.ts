@@ -28,7 +28,7 @@ async function nothingHasHappened(): Promise<void> {
 }
 
 describe('a planned promotion', () => {
-  test('loses no commit that is acknowledged while it runs, leaves one primary, and sends an event', async () => {
+  test('loses no commit that is acknowledged while the promotion runs, leaves one primary, and sends an event', async () => {
     const acknowledged: string[] = []
     let over = false
     const writer = async (who: number) => {
@@ -93,7 +93,7 @@ describe('a planned promotion', () => {
     expect(await policies('west')).toContain('last')
   })
 
-  test('requested twice at once runs once, and both requests get its answer', async () => {
+  test('requested twice at once runs once, and the two requests get the same answer', async () => {
     const [first, second] = await Promise.all([
       promote('west'),
       set.clock.sleep(5).then(() => promote('west')),

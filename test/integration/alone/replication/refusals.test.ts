@@ -184,7 +184,7 @@ describe('endpoints return the refusals of the table', () => {
     expect(said(revoked)).toEqual(of(ceremony.batchTokenNotRevocableError()))
   })
 
-  test('a second operation is refused while one runs', async () => {
+  test('a second operation is refused while the first operation runs', async () => {
     const { ports, record } = set.at('west')
     const [free, now] = [await record(), ports.clock.now()]
     const hold = (data: typeof free) =>

@@ -88,7 +88,7 @@ describe('a secondary', () => {
     expect(await headOf(west)).toMatchObject({ last: 33, applied: 33, epoch: (await headOf(east)).epoch })
   })
 
-  test('rewinds commits that the set lacks, and reports them', async () => {
+  test('rewinds commits that the set lacks, and reports these commits', async () => {
     await commit(east, [a, '1'], [apart, '1'])
     const one = await follower(west, linkTo(east))
     await caughtUp(one)
@@ -252,7 +252,7 @@ describe('a secondary that is far behind', () => {
     return { link, asked, fails: () => Object.assign(failing, { next: true }) }
   }
 
-  test('requests more entries while it applies', async () => {
+  test('requests more entries while the secondary applies', async () => {
     const { link, asked } = await farAhead()
     /** the number of requests at each move of `applied` */
     const before: number[] = []
@@ -296,7 +296,7 @@ describe('a secondary that is far behind', () => {
     return { ...one, ...more }
   }
 
-  test('stores each journal entry once, before the head includes it', async () => {
+  test('stores each journal entry once, before the head includes the entry', async () => {
     const { link } = await farAhead()
     const events: string[] = []
     await caughtUp(await storing(link, events))
@@ -310,7 +310,7 @@ describe('a secondary that is far behind', () => {
     await isEqual()
   })
 
-  test('stores no prefetched entry of a term that it may not hold', async () => {
+  test('stores no prefetched entry of a key term that the secondary may not hold', async () => {
     const { link } = await farAhead()
     const events: string[] = []
     const { kind, pk, sk } = key('role', 'm', 'r')
@@ -360,7 +360,7 @@ describe('a secondary that is far behind', () => {
 })
 
 describe('the applier', () => {
-  test('applies no entry before the head includes it', async () => {
+  test('applies no entry before the head includes that entry', async () => {
     await synced()
     await commit(east, [a, '1'])
     const dies = await withJournal({
@@ -610,7 +610,7 @@ describe('a sync', () => {
     await closeHead(east)
   }
 
-  test('runs in full if the own journal entries to rewind are deleted, because they cannot name the items', async () => {
+  test('runs in full if the cluster’s own journal entries to rewind are deleted, because deleted entries cannot name the items', async () => {
     await overtaken()
     const one = await follower(east, linkTo(west))
     const journal: Journal = {

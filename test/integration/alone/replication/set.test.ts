@@ -79,7 +79,7 @@ describe('a process', () => {
     }
   })
 
-  test('freezes before the given call, while others continue; its later writes are late', async () => {
+  test('freezes before the given call, while other processes continue; writes of the frozen process are late', async () => {
     const { reached, thaw } = set.freezeAt({
       cluster: 'east',
       step: 'TransactWriteItems',

@@ -23,7 +23,7 @@ test.each([
   ['a minute', 60_000],
   ['an hour', 3_600_000],
 ])(
-  'a cluster that did not learn of a switch needs force to be promoted besides the new primary, also %s later',
+  'a cluster that did not learn of a switch needs force for a promotion next to the new primary, also %s later',
   async (_, ms) => {
     const set = await clusterSet(NAMES, { from: three, memory: true, aws: true })
     const asked = (name: string, path: string, body: object = {}) =>

@@ -140,7 +140,7 @@ const joins: readonly [when: string, process: string][] = [
   ['before the first sync', 'Scan to'],
 ]
 
-describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins it', manner => {
+describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins the primary', manner => {
   test.each(joins)('%s: the joining cluster is a secondary at the end, or unchanged', async (_, step) => {
     set = await clusterSet(['east', 'west', 'north'], { from, memory: true, aws: true })
     await northIsThere()
@@ -177,16 +177,19 @@ describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins 
 /** A sync of many calls takes hours if each takes 9 s. */
 const compared = Object.keys(manners).slice(sized(1, 0))
 
-test.each(compared)('a primary that %s: a comparison with it ends, and says how', async manner => {
-  manners[manner]?.(set)
-  const reply = await asked('reindex', { diff: true })
-  expect(reply.status).toBe(200)
-  await set.settled()
-  const [anew] = await set.at('west').ports.store.read([key('tree-reindex')])
-  expect(anew?.data.stage).toMatch(/^(done|failed)$/)
-  const [operation] = await set.at('west').ports.store.read([key('operation', anew?.data.operation ?? '')])
-  if (operation?.data.fault) isHelpful({ text: operation.data.fault.text } as Reply)
-})
+test.each(compared)(
+  'a primary that %s: a comparison with that primary ends, and reports its result',
+  async manner => {
+    manners[manner]?.(set)
+    const reply = await asked('reindex', { diff: true })
+    expect(reply.status).toBe(200)
+    await set.settled()
+    const [anew] = await set.at('west').ports.store.read([key('tree-reindex')])
+    expect(anew?.data.stage).toMatch(/^(done|failed)$/)
+    const [operation] = await set.at('west').ports.store.read([key('operation', anew?.data.operation ?? '')])
+    if (operation?.data.fault) isHelpful({ text: operation.data.fault.text } as Reply)
+  },
+)
 
 const activation = async (): Promise<string> =>
   (await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'again' })).body.wrap_info.token
@@ -204,7 +207,7 @@ describe('a promotion without force, behind a front that sends unsigned answers'
     },
   )
 
-  test('a throttled link refuses a promotion, and a working one allows it', async () => {
+  test('a throttled link refuses a promotion, and a working link allows the promotion', async () => {
     so(set, { front: 'HTTP 429', late: 100 })
     set.pass(120_000)
     expect((await toTheEnd('promote')).reply.text).toMatch(/HTTP 429/)

@@ -56,7 +56,7 @@ async function isSound(set: ClusterSet): Promise<void> {
 }
 
 test.each(rows)(
-  'a commit that stalls for six seconds %s: its position waits, others continue, and no acknowledged commit is lost',
+  'a commit that stalls for six seconds %s: its position waits, other commits continue, and no acknowledged commit is lost',
   async (_, takesEffect) => {
     const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
     const { last: before } = await set.at('east').head()

@@ -153,7 +153,7 @@ async function seenIncomplete(stopsAt: ReturnType<ClusterSet['freezeAt']>[]): Pr
 describe('after a disaster', () => {
   beforeEach(begun)
 
-  test('the old primary ends its epoch by itself, follows the new one, and reports its lost commits by commit and key', async () => {
+  test('the old primary ends its epoch by itself, follows the new primary, and reports its lost commits by commit and key', async () => {
     const secret = 'never-to-be-shown'
     await write('east', 'kept')
     await set.converge()
@@ -233,7 +233,7 @@ describe('after a disaster', () => {
   })
 })
 
-test('a cluster that handed over and is promoted by force, before it reaches its successor, wins over that successor', async () => {
+test('a cluster that handed over and is promoted by force, before that cluster reaches its successor, wins over the successor', async () => {
   set = await clusterSet(NAMES)
   // otherwise two epochs with one number would be ordered by the IDs of their clusters
   const [east, west] = await Promise.all(NAMES.map(async name => (await set.at(name).record()).id.slice(-12)))

@@ -105,7 +105,7 @@ describe('a key rotation', () => {
     expect(reply.status, reply.text).toBe(200)
   })
 
-  test('followed at once by a switch and back: no term is lost, and no two keys get one number', async () => {
+  test('followed at once by a switch and back: no term is lost, and no two keys get the same term number', async () => {
     await storeSecret('east', 'before')
     await rotate('east')
     const token = await batchToken('east')
@@ -192,7 +192,7 @@ describe('credentials that are written between the steps', () => {
 })
 
 describe('two keys under one term number', () => {
-  test('are both held once the clusters are one set again: the serving cluster decrypts fields that either key encrypted', async () => {
+  test('are held together once the clusters form one set again: the serving cluster decrypts fields that either key encrypted', async () => {
     await storeSecret('east', 'shared')
     await set.converge()
     set.cut('east', 'west')

@@ -175,7 +175,7 @@ describe('a primary that is upgraded first', () => {
     expect((await set.at('west').head()).incarnation, 'nothing was fetched anew').toBe(incarnation)
   })
 
-  test('is replaced by the older secondary by force, closes, and follows it', async () => {
+  test('is replaced by the older secondary by force, closes, and follows the new primary', async () => {
     const reply = await promote('west', { force: true })
     expect([reply.status, await health('west')]).toEqual([200, 200])
     for (let minutes = 0; minutes < 3; minutes++) {

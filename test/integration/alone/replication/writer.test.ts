@@ -96,7 +96,7 @@ describe('the cost of a journaled commit', () => {
 })
 
 describe('conditions of a journaled commit', () => {
-  test('are those of a plain commit, and leave no hole in the journal if they fail', async () => {
+  test('are those of a plain commit, and leave no hole in the journal after a failed condition', async () => {
     expect(await commit(put('a', 'first'))).toBe('done')
     expect(await commit(put('a', 'second'))).toBe('conflict')
     const read = await stored('a')

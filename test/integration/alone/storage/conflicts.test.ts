@@ -126,7 +126,7 @@ describe('items that are locked', () => {
     ['after', true],
     ['before', false],
   ] as const)(
-    'by a stuck transaction reject writes until it takes effect or fails (%s)',
+    'by a stuck transaction reject writes until the transaction takes effect or fails (%s)',
     async (when, done) => {
       const [a, b] = [fresh(), fresh()]
       await storage.fault({ kind: 'stuck', when, stuckMs: FOREVER, operation: 'TransactWriteItems', skip: 0 })

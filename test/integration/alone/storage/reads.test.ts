@@ -35,7 +35,7 @@ beforeEach(async () => {
 })
 
 describe('a batch read', () => {
-  test('returns items in the order of the keys, undefined for missing ones, and the same item for a repeated key', async () => {
+  test('returns items in the order of the keys, undefined for missing items, and the same item for a repeated key', async () => {
     await store.commit([satellite(owner, 'a'), satellite(owner, 'b')], as())
     const [a, b, none] = (['a', 'b', 'none'] as const).map(name => key('sts-role', owner, name))
     if (!a || !b || !none) throw new Error('keys')
@@ -134,7 +134,7 @@ describe('an item that expires', () => {
   })
 })
 
-test('an item that a sweep removes stays visible after it is due', async () => {
+test('an item that a sweep removes stays visible after the item is due', async () => {
   await store.commit(
     [createItem(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 1, ttl: 4_000_000_000 })],
     as(),
@@ -203,14 +203,14 @@ describe('the index of due items', () => {
   const entry = (name: string, due?: number) =>
     createItem(key('deny', owner, name), { createdAt: 0, expiresAt: 0 }, due === undefined ? {} : { due })
 
-  test('returns items due before the given time with their revision, and no others', async () => {
+  test('returns items due before the given time with their revision, and no other items', async () => {
     await store.commit([entry('past', 99), entry('now', 100), entry('later', 101), entry('never')], as())
     const found = (await all(store.due(itemPartitions('deny', owner), 100))).flat()
     const [past] = await store.read([key('deny', owner, 'past')])
     expect(found).toEqual([{ kind: 'deny', pk: past?.pk, sk: 'past', rev: past?.rev, due: 99 }])
   })
 
-  test('costs calls for due items only, not for all stored ones', async () => {
+  test('costs calls for due items only, not for all stored items', async () => {
     const cost = async () => {
       await storage.reset()
       await all(store.due(itemPartitions('deny', owner), 100))

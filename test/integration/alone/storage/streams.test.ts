@@ -95,7 +95,7 @@ describe("a function subscribed to a table's stream", () => {
     expect(told.every(({ eventName }) => eventName === 'INSERT')).toBe(true)
   })
 
-  test('receives all records except the one it fails on', async () => {
+  test('receives all records except the record that makes the function fail', async () => {
     const told = new Set<string>()
     const table = await listening(({ Records }) => {
       const names = Records.map(({ dynamodb }) => JSON.stringify(dynamodb.Keys))

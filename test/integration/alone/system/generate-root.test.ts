@@ -102,7 +102,7 @@ describe('generating a root token', () => {
     await worksAsRoot(unmasked(done.encoded_token, otp))
   })
 
-  test('allows one attempt at a time; DELETE ends it and always answers 204', async () => {
+  test('allows one attempt at a time; DELETE ends the attempt and always answers 204', async () => {
     expect((await ask('DELETE', '/attempt'))[0]).toBe(204)
     const starts = await Promise.all([1, 2, 3].map(() => ask('PUT', '/attempt', {})))
     expect(starts.map(([status]) => status).sort()).toEqual([200, 400, 400])
@@ -137,7 +137,7 @@ describe('generating a root token', () => {
     expect((await ask('PUT', '/attempt', {}))[0]).toBe(200)
   })
 
-  test('stores the attempt with a TTL, so DynamoDB deletes it', async () => {
+  test('stores the attempt with a TTL, so DynamoDB deletes the attempt', async () => {
     await ask('PUT', '/attempt', {})
     const { expires, ttl } = (await raw(host, key('ceremony'))) as { expires: number; ttl: number }
     expect(Math.abs(expires - clock.now() / 1000 - 3600)).toBeLessThan(5)

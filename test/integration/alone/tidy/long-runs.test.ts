@@ -66,7 +66,7 @@ const token = (accessor: string, more: Partial<Token>): Change =>
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 
 describe('jobs that outlast one Lambda invocation', () => {
-  test('a tidy of many entries continues until it is complete, under one guard', async () => {
+  test('a tidy of many entries continues until the tidy is complete, under one guard', async () => {
     const { path, accessor } = await mounted()
     await seed(
       tables,
@@ -86,7 +86,7 @@ describe('jobs that outlast one Lambda invocation', () => {
     expect(resultsOf('tidy').at(-1)).toBe('done')
   })
 
-  test('the removal of a mount and its items continues until it is complete', async () => {
+  test('the removal of a mount and its items continues until all items are removed', async () => {
     const { path, accessor } = await mounted()
     await seed(tables, [
       ...numbered(150).map(name => entry('access', accessor, `i-${name}`, -1)),
@@ -105,7 +105,7 @@ describe('jobs that outlast one Lambda invocation', () => {
     expect(left).toContain(`other-${accessor}`)
   })
 
-  test('a tidy of tokens visits all of them, however often it is cut', async () => {
+  test('a tidy of tokens visits all tokens, however often the tidy is cut', async () => {
     const parent = fresh('parent')
     await seed(tables, [
       ...numbered(150).map(name => token(`${parent}-orphan-${name}`, { parent: `${parent}-gone` })),

@@ -182,7 +182,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect((await raw(cluster, key('tidy-run', mount.accessor, list))) ?? 'none').toBe('none')
   })
 
-  test('a run reads only the entries that it removes', async () => {
+  test('a tidy run reads only the entries that the run removes', async () => {
     const cost = async (stored: number): Promise<object> => {
       await seed(
         tables,

@@ -151,7 +151,7 @@ describe('revoking and using tokens while the storage fails', () => {
     expect((await open()).body.data).toEqual({ secret: 'TREASURE' })
   })
 
-  test('token creation fails without a token when it cannot be stored, wrapped or not', async () => {
+  test('token creation, wrapped or not, returns no token when the token cannot be stored', async () => {
     for (const headers of [{}, { 'x-vault-wrap-ttl': '5m' }]) {
       await storage.fault({
         operation: 'TransactWriteItems',
