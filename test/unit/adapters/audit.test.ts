@@ -21,7 +21,7 @@ const entry = { audit: 'request', request: { path: 'a\nb', data: 'x'.repeat(30_0
 
 describe('entries of the audit log on Lambda', () => {
   test.each(['', 'TRACE', 'DEBUG', 'INFO', 'info'])(
-    'are printed with one console call each, as an object (level "%s")',
+    'each entry is printed with one console call, as an object (level "%s")',
     async level => {
       const { audit, given, output } = withVariables({
         AWS_LAMBDA_LOG_FORMAT: 'JSON',
@@ -34,7 +34,7 @@ describe('entries of the audit log on Lambda', () => {
     },
   )
 
-  test('of a Web Function are printed in the same way, without a log-format variable', async () => {
+  test('entries of a Web Function are printed as objects too, without a log-format variable', async () => {
     const { audit, given } = withVariables({ AWS_LAMBDA_HTTP_ENDPOINT: '0.0.0.0:3000' })
     await audit.write(entry)
     expect(given).toEqual([[entry]])
@@ -66,7 +66,7 @@ function inFile(write?: (file: number, bytes: Buffer) => number) {
 }
 
 describe('entries in a file', () => {
-  test('refuse their requests while the disk is full, or the file cannot be opened', async () => {
+  test('requests are refused while the disk is full, or the audit file cannot be opened', async () => {
     const { audit } = withVariables({ AUDIT_FILE: '/dev/full' })
     await expect(audit.write(entry)).rejects.toMatchObject({
       code: 'busy',
@@ -110,7 +110,7 @@ describe('entries in a file', () => {
     expect(writes).toBe(1)
   })
 
-  test('an entry counts as logged only if all of it is written', async () => {
+  test('an entry counts as logged only if the whole entry is written', async () => {
     const { audit } = inFile((file, bytes) => writeSync(file, bytes.subarray(0, 18)))
     const told = await Promise.allSettled([1, 2, 3].map(number => audit.write({ number })))
     expect(told.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])

@@ -37,7 +37,7 @@ async function take(method: string, path: string, body: object | null) {
   throw new Error(`no endpoint serves ${method} ${path}`)
 }
 
-describe('requests as third-party clients write them', () => {
+describe('requests written as third-party clients write requests', () => {
   test.each(recorded)(
     '%s: the request %s %s has no unknown field, so the response is 204 without a warning',
     async (_, method, path, body) => {

@@ -140,7 +140,7 @@ describe('parameter and wrapping constraints', () => {
     expect((await admitted({ items: [held(line)], raw })) === 'policy').toBe(!allowed)
   })
 
-  test("the requested wrapping TTL must be within the rule's bounds", async () => {
+  test('a wrapping TTL outside the bounds of the policy rule is rejected', async () => {
     const items = [held('min_wrapping_ttl = 60')]
     expect(await admitted({ items })).toBe('policy')
     expect(await admitted({ items, wrapTtl: 60 })).not.toBe('policy')

@@ -392,7 +392,7 @@ describe('committing the changes of a request', () => {
     expect([reply.status, walks.length, asked.length, reply.commits.length]).toEqual([204, 3, 1, 1])
   })
 
-  test('after a commit conflict, AWS is called again for a question with a changed key', async () => {
+  test("after a commit conflict, AWS is called again only if the call's parameters changed", async () => {
     let revision = 0
     const { asked, handle } = asking({}, () => `question ${++revision}`)
     await send({}, handle, { verdicts: ['conflict'] })
@@ -410,7 +410,7 @@ describe('committing the changes of a request', () => {
     ])
   })
 
-  test('after the first AWS response the request reads again before it gathers', async () => {
+  test('after the first AWS response the request reads its items again before it gathers facts', async () => {
     const identities: unknown[] = []
     const { walks, asked, handle } = asking({
       rereads: true,

@@ -237,7 +237,7 @@ describe('parsing a request', () => {
     ['HEAD', '/v1/sys/nothing', { miss: 'path' }],
     ['OPTIONS', '/v1/sys/read', { miss: 'operation' }],
     ['GET', '/v1/sys/read', { endpoint: { path: '/sys/read' } }],
-  ])('%s %s finds $2', async (method, path, found) => {
+  ])('the request %s %s finds the endpoint $2', async (method, path, found) => {
     expect((await take({ method, path })).match).toMatchObject(found)
   })
 })
@@ -263,7 +263,7 @@ describe('requests rejected before the first read', () => {
     ['an expired licence', ended, 'taken', 'not_licensed'],
     ['no licence', none, 'not_licensed', 'not_licensed'],
   ])(
-    'with %s, an endpoint that continues an enterprise feature gets $2, and one that starts it $3',
+    'with %s, an endpoint that continues an enterprise feature gets $2, and an endpoint that starts the feature gets $3',
     async (_, license, goesOn, begins) => {
       expect(await codeOf({ path: '/v1/sys/licensed' }, license)).toBe(goesOn)
       expect(await codeOf({ path: '/v1/sys/begins' }, license)).toBe(begins)

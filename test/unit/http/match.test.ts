@@ -71,13 +71,16 @@ describe('finding the endpoint of a path', () => {
     ['write', 'auth/token/create', 'POST /auth/token/create', {}],
     ['write', 'auth/token/create/ci', 'POST /auth/token/create/:role_name', { role_name: 'ci' }],
     ['write', 'auth/token/login', 'POST /auth/:mount/login', { mount: 'token' }],
-  ])('%s of %s finds %s', (operation, path, endpoint, params, typed = path) => {
-    const result = found(operation, path)
-    const name = 'endpoint' in result ? `${result.endpoint.method} ${result.endpoint.path}` : 'none'
-    expect(name).toBe(endpoint)
-    expect(result.pathParameters).toMatchObject(params)
-    expect(result.path).toBe(typed)
-  })
+  ])(
+    'the operation %s on the path %s finds the endpoint %s',
+    (operation, path, endpoint, params, typed = path) => {
+      const result = found(operation, path)
+      const name = 'endpoint' in result ? `${result.endpoint.method} ${result.endpoint.path}` : 'none'
+      expect(name).toBe(endpoint)
+      expect(result.pathParameters).toMatchObject(params)
+      expect(result.path).toBe(typed)
+    },
+  )
 
   test.each([
     'auth/cloud/role/-a',

@@ -43,7 +43,7 @@ test("a login that fails by KMS is recorded as keyring and logins, with the caus
   ])
 })
 
-test('a failing component is recorded once in 30 s per environment, and once when it works again', async () => {
+test('a failing component is recorded once in 30 s per environment, and once when the component works again', async () => {
   const { world, ended } = environment()
   for (let second = 0; second < 60; second++) {
     await ended(sealed(), { kms: 1 })

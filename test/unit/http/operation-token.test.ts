@@ -143,7 +143,7 @@ describe('DR operation tokens on a DR secondary', () => {
   )
 
   test.each(['hvs.unknown', 'hvs.t', 'hvs.root', `${GENERATED} `, GENERATED.slice(0, -1), 'x'.repeat(9000)])(
-    '$0 is none',
+    'a DR operation token is rejected: $0',
     async dr_operation_token => {
       expect(await send({ body: { dr_operation_token } })).toMatchObject(NO_TOKEN)
     },

@@ -25,7 +25,7 @@ describe('testing signature algorithms on this runtime', () => {
     expect(working(alternating)).toEqual([all[0], all[1]])
   })
 
-  test('a runtime that accepts no signature, or every signature, supports none', () => {
+  test('a runtime that accepts no signature, or every signature, supports no algorithm', () => {
     expect(working(() => false)).toEqual([])
     expect(working(() => true)).toEqual([])
   })

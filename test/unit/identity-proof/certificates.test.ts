@@ -15,7 +15,7 @@ const keySize = (key: X509Certificate['publicKey']) =>
   `${key.asymmetricKeyType?.toUpperCase()}-${key.asymmetricKeyDetails?.modulusLength}`
 
 describe('the built-in AWS certificates', () => {
-  test('the certificates equal those that AWS published, key by key', () => {
+  test('the built-in certificates equal the certificates that AWS published, key by key', () => {
     const rows = all.map(({ region, kind, pem }) => {
       const certificate = new X509Certificate(pem)
       const spki = certificate.publicKey.export({ format: 'der', type: 'spki' })

@@ -33,7 +33,7 @@ function around(parts: object = {}) {
 }
 
 describe('the context of a job', () => {
-  test('the cluster record is read again before it is too old for a commit', async () => {
+  test('the cluster record is read again before the record is too old for a commit', async () => {
     const { state, ports, reads } = around()
     const run = createJobRun(ports, 100_000)
     expect(await run.cluster()).toEqual({ record, readAt: 0 })

@@ -20,7 +20,7 @@ function environment() {
   return { ports, entries, clock }
 }
 
-test('the first refusal is logged at once, and those of the next ten seconds in one entry', async () => {
+test('the first refusal is logged at once, and refusals of the next ten seconds in one entry', async () => {
   const { ports, entries, clock } = environment()
   await countRefusal(REFUSED_BY_ROLE, 'GET /a', ports)
   expect(entries).toEqual([

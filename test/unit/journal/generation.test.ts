@@ -14,7 +14,7 @@ const now = 1_800_000_000
 const times = fc.integer({ min: 1_700_000_000, max: 2_000_000_000 })
 
 describe('generations of expiring items', () => {
-  test('a generation lasts four days; an item that never expires, or only in more than 36 days, has none', () => {
+  test('a generation lasts four days; an item that never expires, or expires after 36 days, has no generation', () => {
     expect(generationOfExpiry(undefined, now)).toBeNull()
     expect(generationOfExpiry(now + 36 * DAY + 1, now)).toBeNull()
     expect(generationOfExpiry(now + 10 * 365 * DAY, now)).toBeNull()

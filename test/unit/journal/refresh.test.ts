@@ -94,7 +94,7 @@ describe('serveTreeHashes', () => {
   const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
     serveTreeHashes(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
 
-  test("returns the totals of a page's buckets, and the items of a bucket", async () => {
+  test("serveTreeHashes returns the totals of a page's buckets, and the items of a bucket", async () => {
     expect((await told('page', 'l#07')).hashes[10]).toBe('3 0 0')
     const { hashes } = await told('bucket', 'l#07/0a')
     expect(hashes.map(line => JSON.parse(line).slice(0, 3))).toEqual([['policy', 'policy', 'a']])
@@ -107,7 +107,7 @@ describe('serveTreeHashes', () => {
     ['bucket', 'l#07'],
     ['bucket', 'l#07/0a/0b'],
     ['page', 'x#07'],
-  ] as const)('rejects an invalid place: %s %s', async (level, page) => {
+  ] as const)('serveTreeHashes rejects an invalid place: %s %s', async (level, page) => {
     await expect(told(level, page)).rejects.toThrow(/no such page/)
   })
 })

@@ -37,7 +37,7 @@ describe('one rule and one path', () => {
     ['a/+/*', 'a/b', NO],
     ['+/+/c', 'a/b/c', YES],
     ['a.b', 'aXb', NO],
-  ])('the rule %s on %s: %s', (rule, path, allowed) => {
+  ])('the rule %s permits reading the path %s: %s', (rule, path, allowed) => {
     expect(permitsRequest(access({ [rule]: 'read' }), { path, capability: 'read' })).toBe(allowed)
   })
 
@@ -87,7 +87,7 @@ describe('one rule and one path', () => {
     ['update sudo', true, YES],
     ['update', false, YES],
     ['sudo', false, NO],
-  ])('sudo with the capabilities %s, required %s', (rule, sudo, allowed) => {
+  ])('capabilities %s on a path whose operation requires sudo %s', (rule, sudo, allowed) => {
     expect(permitsRequest(access({ a: rule }), { path: 'a', capability: 'update', sudo })).toBe(allowed)
   })
 })

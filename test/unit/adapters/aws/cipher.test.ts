@@ -169,7 +169,7 @@ describe('a keyring that was read together with the cluster record', () => {
 })
 
 describe('an environment that meets an unknown term', () => {
-  test('reads the keyring again, once for concurrent requests', async () => {
+  test('the cipher reads the keyring again, once for concurrent requests', async () => {
     const old = w.environment()
     await old.encrypt(place, 'hmacKey', 'x')
     await w.rotate()
@@ -181,7 +181,7 @@ describe('an environment that meets an unknown term', () => {
     expect(termOf(await old.encrypt(place, 'hmacKey', 'x'))).toBe(2)
   })
 
-  test('fails to decrypt if the keyring lacks the term after it was read again', async () => {
+  test('the cipher fails to decrypt if the keyring that was read again lacks the term', async () => {
     const cipher = w.environment()
     const encrypted = (await cipher.encrypt(place, 'hmacKey', 'x')).replace('1.', '9.') as EncryptedText
     const before = w.reads.count
@@ -189,7 +189,7 @@ describe('an environment that meets an unknown term', () => {
     expect(w.reads.count - before).toBe(1)
   })
 
-  test('decrypts a batch token of the new term', async () => {
+  test('the cipher decrypts a batch token of the new term', async () => {
     const old = w.environment()
     await old.encryptToken('{}')
     await w.rotate()
@@ -198,7 +198,7 @@ describe('an environment that meets an unknown term', () => {
     expect((await old.decryptToken(token))?.content).toBe('new')
   })
 
-  test('does not call KMS for made-up term numbers in tokens', async () => {
+  test('the cipher does not call KMS for made-up term numbers in tokens', async () => {
     const cipher = w.environment()
     const token = await cipher.encryptToken('{}')
     w.clock.ms += 1000

@@ -9,7 +9,7 @@ describe('the address of a Web Function', () => {
     ['0.0.0.0:3000', { host: '0.0.0.0', port: 3000 }],
     ['[::]:8080', { host: '::', port: 8080 }],
     ['localhost:0', { host: 'localhost', port: 0 }],
-  ])('is parsed from %s', (text, webEndpoint) => {
+  ])('the address is parsed from %s', (text, webEndpoint) => {
     // a Web Function has no function name, and only Lambda's credentials
     expect(read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toMatchObject({ webEndpoint, onLambda: true })
   })

@@ -120,7 +120,7 @@ async function both(way: Way, name: string, status: number, answer: string) {
 }
 
 describe.each(Object.entries(ways))('%s, compared with the SDK', (_, way) => {
-  test('sends the same request and reads the same answer', async () => {
+  test('our client sends the same request and reads the same answer', async () => {
     await fc.assert(
       fc.asyncProperty(text, way.answer, async (name, answer) => {
         const { expected, got } = await both(way, name, 200, answer)
@@ -132,7 +132,7 @@ describe.each(Object.entries(ways))('%s, compared with the SDK', (_, way) => {
     )
   })
 
-  test('rejects malformed answers, or reads them as the SDK does', async () => {
+  test('our client rejects malformed answers, or reads the answers as the SDK does', async () => {
     let refused = 0
     const mutated = fc
       .tuple(way.answer, fc.nat(), fc.nat(), fc.nat(2), word)
@@ -152,16 +152,19 @@ describe.each(Object.entries(ways))('%s, compared with the SDK', (_, way) => {
     expect(refused).toBeGreaterThan(MUTATED / 10)
   })
 
-  test.each([400, 403, 404, 500, 503])('errors with status %i are read alike', async status => {
-    for (const code of ['Throttling', 'AccessDenied', 'AuthFailure', 'ExpiredToken', 'InternalFailure']) {
-      const json = JSON.stringify({ __type: `com.amazonaws#${code}`, message: 'said' })
-      const { expected, got } = await both(way, 'i-1', status, json)
-      const seen = ({
-        error: { name, message, $metadata },
-      }: {
-        error: Error & { $metadata?: { httpStatusCode?: number } }
-      }) => ({ name, message, status: $metadata?.httpStatusCode })
-      expect(seen(got.end as never), code).toEqual(seen(expected.end as never))
-    }
-  })
+  test.each([400, 403, 404, 500, 503])(
+    'our client and the SDK read errors with status %i alike',
+    async status => {
+      for (const code of ['Throttling', 'AccessDenied', 'AuthFailure', 'ExpiredToken', 'InternalFailure']) {
+        const json = JSON.stringify({ __type: `com.amazonaws#${code}`, message: 'said' })
+        const { expected, got } = await both(way, 'i-1', status, json)
+        const seen = ({
+          error: { name, message, $metadata },
+        }: {
+          error: Error & { $metadata?: { httpStatusCode?: number } }
+        }) => ({ name, message, status: $metadata?.httpStatusCode })
+        expect(seen(got.end as never), code).toEqual(seen(expected.end as never))
+      }
+    },
+  )
 })

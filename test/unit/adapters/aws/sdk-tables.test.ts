@@ -59,7 +59,7 @@ async function outcome(
 }
 
 describe.each(operations)('%s by the SDK, compared with our own client', operation => {
-  test('sends the same request', async () => {
+  test('the SDK sends the same request', async () => {
     const { state, wire, sdk } = world()
     await fc.assert(
       fc.asyncProperty(inputs[operation], async input => {
@@ -75,7 +75,7 @@ describe.each(operations)('%s by the SDK, compared with our own client', operati
     )
   })
 
-  test.each(['rounded', 'exact'] as const)('reads the same answer, numbers %s', async numbers => {
+  test.each(['rounded', 'exact'] as const)('the SDK reads the same answer, numbers %s', async numbers => {
     const { state, wire, sdk } = world()
     const input = fc.sample(inputs[operation], { numRuns: 1, seed: 1 })[0] as never
     await fc.assert(

@@ -24,7 +24,7 @@ test('certificates next to the code are read once, and again after a failure', a
   expect(await authorities.shipped()).toEqual(new Map([['own.pem', 'PEM']]))
 })
 
-test('a deployment without certificates has none', async () => {
+test('a deployment without certificate files returns no certificates', async () => {
   expect(fileFor()).toBe('')
   expect(await readShippedAuthorities(fileFor()).shipped()).toEqual(new Map())
 })

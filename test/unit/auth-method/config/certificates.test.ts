@@ -29,7 +29,7 @@ describe('parsePemCertificate', () => {
       pem,
     ]),
     ['in base64 without padding, as Terraform writes it', base64(`${pem} `).replace(/=+$/, ''), `${pem} `],
-  ])('reads a certificate %s', (_, given, expected) => {
+  ])('parsePemCertificate reads a certificate %s', (_, given, expected) => {
     expect(parsePemCertificate(given)).toBe(expected)
   })
 

@@ -23,7 +23,7 @@ describe('a setting of the AWS calls', () => {
   const neutral = clientSettingsAnswer(defaultClientSettings)
 
   test.each(Object.keys(clientSettingFields))(
-    '%s reads back as it was sent, changes no other, and is kept',
+    'the setting %s reads back as sent, changes no other setting, and is kept',
     name => {
       const value = otherThan(neutral[name], name)
       const stored = written({ [name]: value })

@@ -88,7 +88,7 @@ describe('client configuration', () => {
   })
 
   test.each(['endpoint', 'iam_endpoint', 'sts_endpoint'])(
-    '%s has to be an absolute https URL, and none of a near address (CVE-2026-5052, HCSEC-2026-06)',
+    '%s must be an absolute https URL without a local address (CVE-2026-5052, HCSEC-2026-06)',
     async name => {
       const wrong = [
         'ec2.example.com',

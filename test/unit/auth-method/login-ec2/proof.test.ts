@@ -166,7 +166,7 @@ describe('a certificate that verified an earlier document', () => {
     )
   }
 
-  test('the next login reads only this certificate and does not parse it', async () => {
+  test('the next login reads only the remembered certificate and does not parse the certificate again', async () => {
     const { memory, lists, call } = await remembered()
     expect([lists, call.fetched.keys()]).toEqual([['certificate'], [place]])
     const again = callAt([{ ...vouching, data: { ...vouching.data, pem: 'no certificate' } }], false, memory)
@@ -174,7 +174,7 @@ describe('a certificate that verified an earlier document', () => {
     expect([again.reads, again.lists]).toEqual([['certificate home'], []])
   })
 
-  test('the guess contains the document before the read, and is confirmed after the read', async () => {
+  test('the guessed certificate verifies the document before the read, and is confirmed after the read', async () => {
     const world = await remembered()
     const guess = guessed(world)
     expect(guess).toMatchObject({ place, document: { instanceId: expect.any(String) } })

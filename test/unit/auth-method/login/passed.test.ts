@@ -56,7 +56,7 @@ describe('an ec2 login that omits a check does not compile', () => {
     ec2.decideEc2Login(after, 'path')
   })
 
-  test('adding instance facts keeps the earlier marks and adds none', () => {
+  test('adding instance facts keeps the earlier marks and adds no mark', () => {
     expectTypeOf(addInstanceFacts<WithPassedChecks<Ec2Facts>>).returns.resolves.toExtend<
       CompleteEc2Facts & WithPassedChecks<Ec2Facts>
     >()

@@ -120,7 +120,7 @@ describe('renewal of an ec2 login', () => {
     },
   )
 
-  test('the entry gets new times only, if it is unchanged since it was read', async () => {
+  test('the access-list entry gets new times only, if the entry is unchanged since the read', async () => {
     const entry = accessItem({ role: 'first', pendingTime: 'x', createdAt: 5 })
     const { changes } = await renew({ entry }).renewal
     expect(changes).toEqual([

@@ -75,7 +75,7 @@ describe.each(listNames)('the binding %s', name => {
 })
 
 test.each(listNames.filter(name => name !== 'bound_ec2_instance_id'))(
-  '%s is not met by an instance that has none',
+  'the binding %s rejects an instance that lacks the bound property',
   name => {
     expect(met(name, [values[name]], bare)).toBe(false)
     if (values[name].startsWith('arn')) expect(met(name, ['*'], bare)).toBe(false)

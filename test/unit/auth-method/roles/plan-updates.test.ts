@@ -45,7 +45,7 @@ describe('resolve_aws_unique_ids', () => {
     expect(() => plan(iam, { resolve_aws_unique_ids: false })).toThrow('cannot be switched off')
   })
 
-  test('a role stored before the option resolves nothing until it is switched on', () => {
+  test('a role stored before the option existed resolves no unique IDs until the option is switched on', () => {
     const { resolveAwsUniqueIds: _, ...old } = plan({ ...iam, resolve_aws_unique_ids: false }).role
     expect(write({ token_ttl: 1 }, old).role.resolveAwsUniqueIds).toBe(false)
     expect(write({ resolve_aws_unique_ids: true }, old).resolve).toEqual([APP])

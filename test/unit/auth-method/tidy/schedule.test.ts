@@ -72,7 +72,7 @@ describe('the hourly run', () => {
     expect(fault).toBe('the hourly round failed for 1 of 3 mounts')
   })
 
-  test('a failing mount removal fails the run but does not stop the others', async () => {
+  test('a failing mount removal fails the run but does not stop other removals', async () => {
     const { started, told, fault } = await round(job => job['job'] === 'remove-mount')
     expect(started).toEqual(all.slice(1))
     expect(told).toMatchObject([{ mount: 'auth_cloud_3' }])

@@ -141,7 +141,7 @@ describe('the token helper', () => {
     return { text, done, asked: requests.map(({ url: path, headers }) => [path, headers['x-vault-token']]) }
   }
 
-  test('get returns the present token while it is valid', async () => {
+  test("the helper's get returns the stored token while that token is valid", async () => {
     expect(await helper('get')).toEqual({
       text: 'hvs.mine',
       done: [],
@@ -149,16 +149,16 @@ describe('the token helper', () => {
     })
   })
 
-  test('get logs in if the token is invalid or missing', async () => {
+  test("the helper's get logs in if the token is invalid or missing", async () => {
     expect(await helper('get', 403)).toMatchObject({ text: 'hvs.new', done: ['login'] })
     expect(await helper('get', 200, {})).toEqual({ text: 'hvs.new', done: ['login'], asked: [] })
   })
 
-  test('get does not log in again if the cluster answers 5xx', async () => {
+  test("the helper's get does not log in again if the cluster answers 5xx", async () => {
     await expect(helper('get', 500)).rejects.toThrow('lookup-self: 500 x')
   })
 
-  test('store reads its input, erase does nothing, and neither prints anything', async () => {
+  test("the helper's store reads its input, erase does nothing, and neither command prints anything", async () => {
     expect(await helper('store')).toEqual({ text: '', done: ['drained'], asked: [] })
     expect(await helper('erase')).toEqual({ text: '', done: [], asked: [] })
   })

@@ -20,7 +20,7 @@ function runOn(version: string) {
 }
 
 test.each(['14.21.3', '18.20.4'])(
-  'on Node %s the command says which Node it needs, and does nothing',
+  'on Node %s the command names the required Node version, and does nothing',
   version => {
     expect(runOn(version)).toEqual({
       status: 1,

@@ -27,7 +27,9 @@ describe('the deployment order of a pair', () => {
     ['primary', 'blank', 'west east'],
     ['primary', 'alone', 'west east'],
     ['blank', 'primary', 'east west'],
-  ] as const)('%s and %s: %s', (east, west, expected) => expect(order(east, west)).toBe(expected))
+  ] as const)('clusters %s and %s are deployed in the order: %s', (east, west, expected) =>
+    expect(order(east, west)).toBe(expected),
+  )
 
   test.each([
     ['primary', 'primary', 'both serve as primaries'],
@@ -40,14 +42,16 @@ describe('the deployment order of a pair', () => {
     ['blank', 'following', 'follows a cluster that is not in this file'],
     ['primary', 'absent', 'west does not answer'],
     ['absent', 'following', 'east does not answer'],
-  ] as const)('%s and %s: nothing, for %s', (east, west, why) => expect(order(east, west)).toContain(why))
+  ] as const)('clusters %s and %s are not deployed, because %s', (east, west, why) =>
+    expect(order(east, west)).toContain(why),
+  )
 
   test.each([
     ['primary', 'absent', 'west east'],
     ['absent', 'primary', 'east west'],
     ['following', 'absent', 'east west'],
     ['absent', 'following', 'west east'],
-  ] as const)('with --anyway %s and %s: %s', (east, west, expected) =>
+  ] as const)('with --anyway, clusters %s and %s are deployed in the order: %s', (east, west, expected) =>
     expect(order(east, west, true)).toBe(expected),
   )
 
@@ -56,7 +60,7 @@ describe('the deployment order of a pair', () => {
     ['primary', 'behind'],
     ['unclear', 'absent'],
     ['following', 'following'],
-  ] as const)('--anyway does not help %s and %s', (east, west) =>
+  ] as const)('clusters %s and %s are not deployed even with --anyway', (east, west) =>
     expect(order(east, west, true)).toBe(order(east, west)),
   )
 })

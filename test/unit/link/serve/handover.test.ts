@@ -97,7 +97,7 @@ describe('a handover', () => {
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })
   })
 
-  test('of two clusters that request the handover at once, one gets it', async () => {
+  test('of two clusters that request the handover at once, one cluster gets the handover', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     const results = await Promise.allSettled([one.handover(), other.handover()])
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])

@@ -267,7 +267,7 @@ describe('callers of the link that are not admitted', () => {
 })
 
 describe('answers of the link by the cluster’s role', () => {
-  test('a cluster that does not write refuses because it is not a primary', async () => {
+  test('a cluster that does not write refuses because the cluster is not a primary', async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
     await expect(one.heartbeat()).rejects.toMatchObject({

@@ -246,7 +246,7 @@ describe('nothing is revoked or retired', () => {
     expect([notes, commits]).toEqual([[], []])
   })
 
-  test('by the id of this cluster, in any case', async () => {
+  test('revoking the id of this cluster, in any letter case, is refused', async () => {
     const own = CLUSTER.toUpperCase()
     const { done, commits } = revoking(own, {}, {}, { id: CLUSTER })
     await expect(done()).rejects.toThrow(`id: "${own}" is this cluster itself`)

@@ -112,7 +112,7 @@ const table: [call: RoleEndpoint, change: RoleTransitionRequest, said: string[]]
   ['secondary/operation-token/delete', {}, forSecondaries],
 ]
 
-describe('in each state of a cluster', () => {
+describe('operations in each state of a cluster', () => {
   test.each(table)('%s (%j)', (call, change, expected) => {
     const names = Object.keys(states) as State[]
     expect(Object.fromEntries(names.map(name => [name, said(call, states[name], change)]))).toEqual(
@@ -134,7 +134,7 @@ const takingOver: readonly RoleEndpoint[] = [
   'secondary/update-primary',
 ]
 
-describe('during a role change', () => {
+describe('operations during a role change', () => {
   test.each(table)(
     '%s (%j) is refused as busy, unless it changes no role or may replace a waiting operation',
     (call, change, expected) => {
@@ -148,7 +148,7 @@ describe('during a role change', () => {
   )
 })
 
-describe('each refusal', () => {
+describe('each refusal of a transition', () => {
   /** The page that describes the refusals. */
   const documented: Record<string, string> = {
     [NOBODY]: 'not initialised',
@@ -165,7 +165,7 @@ describe('each refusal', () => {
   const text = readFileSync('docs/spec/replication.md', 'utf8')
 
   test.each([...new Set([...table.flatMap(([, , answers]) => answers), CHANGES])].filter(one => one !== OK))(
-    'is described in the page: %s',
+    'the spec page describes the refusal: %s',
     answer => {
       expect(text).toContain(documented[answer] ?? `nothing about: ${answer}`)
     },

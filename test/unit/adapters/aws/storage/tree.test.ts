@@ -11,7 +11,7 @@ const mark = (seq: number) => bucketMarkText(1, `000001.aaaaaaaaaaaa/${String(se
 const removed = (input: { UpdateExpression: string }): string[] =>
   (input.UpdateExpression.split('REMOVE ')[1] ?? '').split(',').filter(name => name !== '')
 
-test('a bucket update drops forgotten sums only if it adds to a generation, all of them in three turns', () => {
+test('a bucket update drops forgotten sums only if the update adds to a generation, all forgotten sums in three turns', () => {
   expect(
     removed(buildBucketUpdate({ kind: 'bucket', bucket, sums: new Map([['p', one]]), mark: mark(1) }, NOW)),
   ).toEqual([])
@@ -27,7 +27,7 @@ test('a bucket update drops forgotten sums only if it adds to a generation, all 
   expect([...generations].every(generation => isGenerationForgotten(generation, NOW))).toBe(true)
 })
 
-test('a bucket update does not drop a sum that it adds to', () => {
+test('a bucket update does not drop a sum to which the update adds', () => {
   const generations = Array.from({ length: 20 }, (_, index) => Math.ceil(NOW / (4 * 86_400)) - index)
   for (const generation of generations) {
     const sums = new Map([[`g${generation}`, one]])

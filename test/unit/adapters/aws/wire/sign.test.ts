@@ -79,7 +79,7 @@ function signedByUs(
 describe.each(Object.keys(asked) as (keyof typeof asked)[])(
   '%s: a signature is the one of the SDK',
   service => {
-    test('for any credentials, region, day, path and content', async () => {
+    test("the signature equals the SDK's for any credentials, region, day, path and content", async () => {
       const region = fc.constantFrom('us-east-1', 'eu-west-1', 'cn-north-1')
       const now = fc.integer({ min: 0, max: 4e12 })
       await fc.assert(

@@ -45,7 +45,7 @@ const smallest: Record<DynamoDbOperation, object> = {
 }
 
 describe.each(operations)('%s, compared with the SDK', operation => {
-  test('sends the same request', async () => {
+  test('our client sends the same request', async () => {
     await fc.assert(
       fc.asyncProperty(inputs[operation], async input => {
         Object.assign(sdk.state, { status: 200, text: '{}' })
@@ -58,7 +58,7 @@ describe.each(operations)('%s, compared with the SDK', operation => {
     )
   })
 
-  test.each(['rounded', 'exact'] as const)('reads the same answer, numbers %s', async numbers => {
+  test.each(['rounded', 'exact'] as const)('our client reads the same answer, numbers %s', async numbers => {
     await fc.assert(
       fc.asyncProperty(answers[numbers][operation], async answer => {
         const { expected, got } = await bothAnswer(operation, JSON.stringify(answer), numbers)

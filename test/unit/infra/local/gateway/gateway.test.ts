@@ -41,7 +41,7 @@ describe('the gateway chooses routes as API Gateway does for HTTP APIs', () => {
   })
 })
 
-test('requests wait while the cluster checks that it is still the primary, except requests of the link', async () => {
+test('requests wait while the cluster checks its role as primary, except requests of the link', async () => {
   const served: string[] = []
   let go: () => void = () => undefined
   const asked = new Promise<void>(resolve => {
@@ -92,34 +92,37 @@ test.each([
     'invalid_request',
   ],
   ['no HTTP', `one two three${MUCH}`, 400, 'invalid_request'],
-])('a client that sends %s gets an error although it continues to send', async (_, sent, status, code) => {
-  const gateway = await startLocalGateway({
-    front: { id: 'api', kind: 'httpApi', routes: [] },
-    port: 0,
-    invoke: async () => ({ statusCode: 204 }),
-  })
-  try {
-    const told = await new Promise<string>((resolve, reject) => {
-      const client = connect(Number(new URL(gateway.url).port), '127.0.0.1')
-      let answer = ''
-      client.on('data', chunk => {
-        answer += chunk.toString()
-      })
-      client.on('end', () => resolve(answer))
-      client.on('error', reject)
-      client.write(sent)
+])(
+  'a client that sends %s gets an error although the client continues to send',
+  async (_, sent, status, code) => {
+    const gateway = await startLocalGateway({
+      front: { id: 'api', kind: 'httpApi', routes: [] },
+      port: 0,
+      invoke: async () => ({ statusCode: 204 }),
     })
-    const [head = '', body = ''] = told.split('\r\n\r\n')
-    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-    expect(head.split('\r\n')).toEqual(
-      expect.arrayContaining([
-        'Content-Type: application/json',
-        `Content-Length: ${body.length}`,
-        `X-Error-Code: ${code}`,
-      ]),
-    )
-    expect(JSON.parse(body)).toEqual({ errors: [expect.any(String)] })
-  } finally {
-    await gateway.close()
-  }
-})
+    try {
+      const told = await new Promise<string>((resolve, reject) => {
+        const client = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+        let answer = ''
+        client.on('data', chunk => {
+          answer += chunk.toString()
+        })
+        client.on('end', () => resolve(answer))
+        client.on('error', reject)
+        client.write(sent)
+      })
+      const [head = '', body = ''] = told.split('\r\n\r\n')
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+      expect(head.split('\r\n')).toEqual(
+        expect.arrayContaining([
+          'Content-Type: application/json',
+          `Content-Length: ${body.length}`,
+          `X-Error-Code: ${code}`,
+        ]),
+      )
+      expect(JSON.parse(body)).toEqual({ errors: [expect.any(String)] })
+    } finally {
+      await gateway.close()
+    }
+  },
+)

@@ -25,7 +25,7 @@ test('a secondary prints its role, its primary and its lag', () => {
 `)
 })
 
-test('a secondary without primary and heartbeat prints that it has none', () => {
+test('a secondary without primary and heartbeat prints that both are missing', () => {
   const alone = statusOf({ state: 'idle', connection_state: 'idle' })
   expect(formatSecondaryStatus('west', alone)).toMatch(/primary +none[\s\S]*no heartbeat yet/)
 })

@@ -5,18 +5,18 @@ const event = { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'j#000001' } }
 
 describe('filter patterns of event sources', () => {
   test.each<[what: string, pattern: unknown, result: boolean]>([
-    ['nothing is asked', {}, true],
+    ['an empty pattern', {}, true],
     ['the value', { eventName: ['INSERT'] }, true],
     ['one of the values', { eventName: ['REMOVE', 'INSERT'] }, true],
-    ['another value', { eventName: ['REMOVE'] }, false],
-    ['the beginning', { dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } } }, true],
-    ['another beginning', { dynamodb: { Keys: { pk: { S: [{ prefix: 't#' }] } } } }, false],
-    ['a member that is not there', { dynamodb: { NewImage: { x: ['y'] } } }, false],
+    ['a different value', { eventName: ['REMOVE'] }, false],
+    ['the prefix', { dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } } }, true],
+    ['a different prefix', { dynamodb: { Keys: { pk: { S: [{ prefix: 't#' }] } } } }, false],
+    ['a missing member', { dynamodb: { NewImage: { x: ['y'] } } }, false],
     ['one member of two', { eventName: ['INSERT'], eventSource: ['other'] }, false],
   ])('%s: matches $2', (_, pattern, result) => expect(matchesEventPattern(pattern, event)).toBe(result))
 
   test.each([[{ eventName: 'INSERT' }], [{ eventName: [{ 'anything-but': 'x' }] }]])(
-    'what it does not know is an error: %j',
+    'an unsupported pattern is an error: %j',
     pattern => expect(() => matchesEventPattern(pattern, event)).toThrow(/pattern|filter rule/),
   )
 })

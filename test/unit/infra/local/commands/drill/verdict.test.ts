@@ -12,7 +12,7 @@ const good: DrillResults = {
   disaster: { ...switched, lost: ['a', 'b'], reported: ['b', 'a', 'c'] },
 }
 
-test('a drill passes if it lost nothing except what the report names', () => {
+test('a drill passes if the loss report names every lost login', () => {
   const result = judgeDrill(good)
   expect(result).toMatchObject({ verdict: 'passed', faults: [] })
   expect(result.parts.map(({ lost, nobody_served_ms }) => ({ lost, nobody_served_ms }))).toEqual([

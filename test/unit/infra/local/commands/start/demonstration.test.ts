@@ -7,6 +7,6 @@ test.each([
   ['{ an object that somebody printed', undefined],
   ['null', undefined],
   ['', undefined],
-])('call counts are read only from log lines that have them: %s', (line, calls) => {
+])('call counts are read only from log lines with call counts: %s', (line, calls) => {
   expect(parseCallCounts(line)).toEqual(calls)
 })

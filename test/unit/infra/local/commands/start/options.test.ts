@@ -56,7 +56,7 @@ describe('a command line of npm start', () => {
     expect(refusal(line)).not.toContain('\n')
   })
 
-  test('files that are not certificates are reported with the option that names them', () => {
+  test('the error for a file that is not a certificate names the option of that file', () => {
     const folder = mkdtempSync(`${tmpdir()}/options-`)
     onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(`${folder}/notes.txt`, 'no certificate')
