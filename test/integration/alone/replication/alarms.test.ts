@@ -269,7 +269,7 @@ test('a healthy pair has no alarm in state ALARM', async () => {
   expect([watched.on('east'), watched.on('west')]).toEqual([[], []])
 })
 
-describe('turns on and off again', () => {
+describe('each alarm turns on with its cause and off again:', () => {
   // the promotion comes last, because other rows need the pair as it was
   const inOrder = commonAlarms.toSorted((a, b) => Number(a === 'RoleChanged') - Number(b === 'RoleChanged'))
   test.each(inOrder)('%s', async name => {

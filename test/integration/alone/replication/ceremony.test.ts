@@ -70,7 +70,7 @@ const operations = endpointGroups
   .filter(({ access }) => access.by === 'operation-token')
   .map(({ path }) => path)
 
-describe('on a secondary with a dead primary', () => {
+describe('ceremonies on a secondary with a dead primary', () => {
   test('a root token of the set begins and cancels an attempt; other tokens cannot cancel that attempt', async () => {
     const attempt = `${GENERATE}/attempt`
     const root = { token: set.at('east').token() }

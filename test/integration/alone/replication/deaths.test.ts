@@ -268,8 +268,11 @@ test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & 
   ['a former primary that rewinds its own commits', 'east', 'on-pull', rejoining],
   ['the new primary that admits the former one', 'west', 'link', rejoining],
   ['a reindex', 'west', 'on-operation', reindexed],
-])('a process that dies at any call leaves one outcome: %s', async (_, cluster, process, given) => {
-  const { every = EVERY, ...scene } = given
-  const deaths = await deathsAtEachCall(from, { who: { cluster, process }, ...scene }, every)
-  expect(deaths).toBeGreaterThan(0)
-})
+])(
+  'after the death of a process at any call the clusters reach the same outcome: %s',
+  async (_, cluster, process, given) => {
+    const { every = EVERY, ...scene } = given
+    const deaths = await deathsAtEachCall(from, { who: { cluster, process }, ...scene }, every)
+    expect(deaths).toBeGreaterThan(0)
+  },
+)

@@ -73,7 +73,7 @@ async function isAlone(): Promise<void> {
 }
 
 describe('a secondary that leaves its set', () => {
-  test('serves clients with all its items, deletes the set’s, and makes batch tokens that no other cluster accepts', async () => {
+  test('serves clients with all its items, deletes the data about its set, and makes batch tokens that no other cluster accepts', async () => {
     const before = await batchToken('east')
     const reply = await disable()
     expect([reply.status, reply.body.data]).toEqual([200, null])

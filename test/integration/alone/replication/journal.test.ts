@@ -274,7 +274,7 @@ describe('a transaction', () => {
   })
 })
 
-describe('sums', () => {
+describe('the sums of buckets', () => {
   test('stay exact over 2,000 additions of 26 to 34 digits with both signs, plain and in transactions; 38 digits too', async () => {
     const digits = (count: number) =>
       BigInt(

@@ -204,7 +204,7 @@ describe('a secondary', () => {
     await tokenFor(one.id)
   })
 
-  test('cannot use its token for anything else', async () => {
+  test('cannot use its activation token as a client token or a wrapping token', async () => {
     const { claims } = await follower()
     for (const path of ['/sys/wrapping/unwrap', '/sys/wrapping/lookup'])
       expect((await api('POST', path, { token: claims.jti })).status).toBe(400)

@@ -220,7 +220,7 @@ describe('a promotion without the primary', () => {
     expect(epoch).toMatch(/^000002\./)
   })
 
-  test('with force during a sync: the new primary serves, no journal leads to its state, and a report lists items that only the old primary has', async () => {
+  test('with force during a sync: the new primary serves, no journal leads to its state, and a report lists items missing there', async () => {
     set.cut('east', 'west')
     expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports

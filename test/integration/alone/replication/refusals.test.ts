@@ -48,7 +48,7 @@ const become = `${R}/secondary/enable`
 const tokens = `${R}/primary/secondary-token`
 const ca = (pem: string) => ({ token: 'x.y.z', ca_cert: pem })
 
-describe('endpoints return the refusals of the table', () => {
+describe('replication endpoints return the errors of their error table', () => {
   test.each<[row: string, cluster: string, path: string, body: object, refusal: ApiError]>([
     ['notAPrimary', 'alone', tokens, { id: 'w' }, role.notAPrimaryError('disabled')],
     ['notASecondary', 'alone', `${R}/secondary/promote`, {}, role.notASecondaryError('disabled')],
@@ -149,7 +149,7 @@ describe('endpoints return the refusals of the table', () => {
     )
   })
 
-  test('a ceremony: one at a time, by its nonce, each share once, only of its key, and rate-limited', async () => {
+  test('for a second ceremony attempt, a wrong nonce, a repeated or foreign share, and too many attempts', async () => {
     const begin = () => post('west', `${GENERATE}/attempt`, {})
     const give = (nonce: string, share = '') => post('west', `${GENERATE}/update`, { nonce, key: share })
     const { nonce } = (await begin()).body

@@ -63,7 +63,7 @@ test('an idle pair makes twelve link calls a minute, sends no notice, and costs 
   expect(sumOf({ ...pairCosts(rest), ...standingCosts('idle') })).toBeLessThanOrEqual(20)
 })
 
-test('the first write after a minute of rest reaches the secondary within a second, after a longer rest within two, fetched by the resting puller run', async () => {
+test('the first write after a minute of rest reaches the secondary within a second, after a longer rest within two, by the resting run', async () => {
   const end = besideRequests(set)
   await set.clock.sleep(90 * SECOND)
   await justAsked()

@@ -62,7 +62,7 @@ describe('clusters of a set', () => {
   })
 })
 
-describe('a process', () => {
+describe('a process of the simulated clusters', () => {
   test('dies at the given call, which may have succeeded', async () => {
     const free = set.trap({ cluster: 'east', step: 'TransactWriteItems', at: 1, when: 'after', does: 'dies' })
     await expect(write('e')).rejects.toThrow(Crash)
