@@ -33,7 +33,7 @@ export const unknownTermError = (): ApiError =>
 
 export const batchTokenNotRevocableError = declareInvalid(
   'a batch token cannot be revoked',
-  'it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
+  'the batch token expires by its ttl; to end the token earlier, remove `update` on this path from its policies on the primary',
 )
 
 const names: Record<CeremonyPurpose, string> = {
@@ -53,7 +53,7 @@ const paths: Record<CeremonyPurpose, string> = {
 
 export const attemptInProgressError = declareInvalid(
   (purpose: CeremonyPurpose) => `${names[purpose]} already in progress`,
-  purpose => `continue it, or cancel it by DELETE ${paths[purpose]}`,
+  purpose => `continue that attempt, or cancel that attempt by DELETE ${paths[purpose]}`,
 )
 
 /** An anonymous caller tries to cancel a protected attempt. */
@@ -66,7 +66,7 @@ export const anonymousCancelError = (purpose: CeremonyPurpose): ApiError =>
 
 export const noAttemptError = declareInvalid(
   (purpose: CeremonyPurpose) => `no ${names[purpose]} in progress`,
-  purpose => `start one by POST ${paths[purpose]}`,
+  purpose => `start an attempt by POST ${paths[purpose]}`,
 )
 
 export const wrongNonceError = declareInvalid(
@@ -77,7 +77,7 @@ export const wrongNonceError = declareInvalid(
 /** @param purpose purpose of the attempt that is running */
 export const otherAttemptError = declareInvalid(
   'an attempt of another kind is in progress',
-  (purpose: CeremonyPurpose) => `cancel it by DELETE ${paths[purpose]}`,
+  (purpose: CeremonyPurpose) => `cancel that attempt by DELETE ${paths[purpose]}`,
 )
 
 export const duplicateShareError = declareInvalid(
@@ -99,7 +99,7 @@ export const tooManyAttemptsError = (wait: number): ApiError =>
 
 export const otpLengthError = declareInvalid(
   `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
-  'omit it to get a generated one',
+  'omit otp to get a generated one-time password',
 )
 
 export const invalidMaskedTokenError = declareInvalid(

@@ -33,5 +33,5 @@ export const noUnsealKeysError = declareInvalid(
 
 export const backupUnsupportedError = declareInvalid(
   'backup is not supported: this service keeps no shares, encrypted or not',
-  'let the holders keep the shares of the response, and set require_verification, so that the old shares stay valid until the new ones were submitted',
+  'let the holders keep the shares of the response, and set require_verification, so that the old shares stay valid until holders submit the new shares',
 )

@@ -24,8 +24,8 @@ export async function handleRestoredCopy(ports: Dependencies): Promise<void> {
   if (record.data.mode !== 'primary') return
   await journal.moveHead(headMoves.distrustOwn({}))
   await stepDownAsPrimary(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
-  log.error('these tables are a restored copy: this cluster is no longer the primary of its set', {
-    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
+  log.error('the tables of this cluster are a restored copy: this cluster is no longer the primary of its set', {
+    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides the new role of this cluster',
   })
 }
 
@@ -42,7 +42,7 @@ async function leavePrimary(
   // the copy gets a new id, because epochs are named after the id, and the original cluster keeps the old one
   const alone = { ...record.data, id: entropy.uuid(), link: { ...createEmptyLink(link.ownKey), name } }
   await store.commit([replaceItem(record, record, alone)], { record: record.data, readAt })
-  log.error('these tables are a restored copy: this cluster no longer follows its primary', {
-    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
+  log.error('the tables of this cluster are a restored copy: this cluster no longer follows its primary', {
+    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides the new role of this cluster',
   })
 }

@@ -13,31 +13,31 @@ const declareBusy = /* @__NO_SIDE_EFFECTS__ */ (retryAfter: number, wrong: strin
 export const journalBusyError = declareBusy(
   1,
   'the journal is still being written',
-  'repeat this: what was done stays done',
+  'repeat the request: completed steps are kept',
 )
 
 export const noOwnJournalError = declareBusy(
   5,
   'this cluster does not write a journal of its own',
-  'repeat this when GET sys/replication/dr/status shows no role change',
+  'repeat the request when GET sys/replication/dr/status shows no role change',
 )
 
 export const clusterRecordBusyError = declareBusy(
   1,
   'the cluster record is being changed',
-  'repeat this: what was done stays done',
+  'repeat the request: completed steps are kept',
 )
 
 export const treeIncompleteError = declareBusy(
   10,
   'the tree is being filled',
-  'repeat this when GET sys/replication/dr/status shows that it is done',
+  'repeat the request when GET sys/replication/dr/status shows that the tree is filled',
 )
 
-export const treeAheadError = declareBusy(1, 'the tree is ahead of its journal', 'repeat this in a moment')
+export const treeAheadError = declareBusy(1, 'the tree is ahead of its journal', 'repeat the request in a moment')
 
 export const roleChangedError = declareBusy(
   5,
   'the role of this cluster changed while its tree was being read',
-  'repeat this: the next call reads the tree of the new role',
+  'repeat the request: the next call reads the tree of the new role',
 )

@@ -65,7 +65,7 @@ export const headTransitions = {
     becomes: (_: Pick<JournalHead, 'epoch'>) => ({}),
     adds: { last: 1 },
     by: 'every commit of a primary, before its transaction',
-    why: 'the position belongs to this commit alone; a closed journal gives none',
+    why: 'the position belongs to this commit alone; a closed journal gives no position',
   }),
   noteDense: row({
     modes: { writing: 'writing' },
@@ -123,14 +123,14 @@ export const headTransitions = {
     expects: {},
     becomes: (_: Pick<JournalHead, never>) => ALL_TO_FETCH,
     by: 'a primary whose tables are a restored copy',
-    why: 'its tables mix states of several times, so it fetches everything from the next primary',
+    why: 'the restored tables mix states of several times, so the cluster fetches everything from the next primary',
   }),
   distrustCopy: row({
     modes: FOLLOWING,
     expects: {},
     becomes: (_: Pick<JournalHead, never>, link: string) => ({ ...ALL_TO_FETCH, link }),
     by: 'a secondary whose tables are a restored copy',
-    why: 'the same; entries by the link of the copied cluster are rejected',
+    why: 'the restored tables mix states of several times; the cluster rejects entries by the link of the copied cluster',
   }),
   stage: row({
     modes: { applying: 'applying' },
@@ -147,7 +147,7 @@ export const headTransitions = {
       stagedAt: last.at,
     }),
     by: 'a secondary that stored journal entries of its source',
-    why: 'they will be applied, even if the source is lost',
+    why: 'the staged entries will be applied, even if the source is lost',
   }),
   noteApplied: row({
     modes: { applying: 'applying', draining: 'draining' },
@@ -157,7 +157,7 @@ export const headTransitions = {
       ...(replayUntil > 0 && last >= replayUntil ? NOTHING_TO_FETCH : {}),
     }),
     by: 'a run that applied the staged entries',
-    why: 'no run applies them again; at the end of a replay the sync is complete',
+    why: 'no run applies these entries again; at the end of a replay the sync is complete',
   }),
   stopStaging: row({
     modes: { applying: 'draining' },
@@ -203,7 +203,7 @@ export const headTransitions = {
       ...ALL_TO_FETCH,
     }),
     by: 'a change of the primary, if staged entries cannot be applied',
-    why: 'some may be applied already, so everything is fetched from the next primary',
+    why: 'some staged entries may be applied already, so everything is fetched from the next primary',
   }),
   stopSync: row({
     modes: { syncing: 'syncing' },
@@ -249,7 +249,7 @@ export const headTransitions = {
     expects: { incarnation: true, last: true, applied: true, link: true },
     becomes: (_: JournalHead, number: number) => ({ ownEpoch: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
     by: 'a secondary that leaves its set, with record and keyring',
-    why: 'it follows no cluster; its next journal gets an epoch above that of every item here',
+    why: 'the cluster follows no source; its next journal gets an epoch above that of every item here',
   }),
   takeOver: row({
     modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
@@ -287,14 +287,14 @@ export const headTransitions = {
       link,
     }),
     by: 'the activation of a secondary, before the old items are deleted',
-    why: 'it fetches everything; writes of earlier runs are rejected',
+    why: 'the secondary fetches everything; writes of earlier runs are rejected',
   }),
   skipStaged: row({
     modes: { draining: 'draining' },
     expects: { incarnation: true, last: true, applied: true },
     becomes: ({ last }: JournalHead) => ({ applied: last, ...ALL_TO_FETCH }),
     by: 'a promotion by force, if staged entries cannot be applied',
-    why: 'they never will be, but some may be already; so no journal entries lead to this state',
+    why: 'these entries never will be applied, but some may be already; so no journal entries lead to this state',
   }),
 }
 

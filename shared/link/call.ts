@@ -102,7 +102,7 @@ function readReply<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new LinkSilent('the other cluster answered what cannot be read', { cause: error })
+    throw new LinkSilent('the answer of the other cluster cannot be read', { cause: error })
   }
 }
 

@@ -23,17 +23,17 @@ const permissionDenied: typeof invalidArgument = /* @__NO_SIDE_EFFECTS__ */ (wro
 const unavailable: typeof invalidArgument = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
   declareError(message => new LinkRefused('unavailable', message), wrong, next)
 
-const NEW_TOKEN = 'give it a new activation token by POST sys/replication/dr/secondary/update-primary'
-const MAKE_ANOTHER = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
+const NEW_TOKEN = 'give the calling cluster a new activation token by POST sys/replication/dr/secondary/update-primary'
+const MAKE_ANOTHER = 'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
 const FIND_PRIMARY =
   'find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary'
 const END_THIS_ONE =
-  'if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote'
+  'if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote'
 const FAULTY = 'check that the caller is a cluster of this product, and upgrade it'
 
 // refusals of every call
 
-export const notALinkCallError = invalidArgument('this is not a call of the link', FAULTY)
+export const notALinkCallError = invalidArgument('the request is not a call of the link between clusters', FAULTY)
 
 /** @param why the part that could not be read */
 export const callBodyUnreadableError = invalidArgument(
@@ -47,7 +47,7 @@ export const clusterUninitialisedError = failedPrecondition(
 )
 
 export const restoredCopyError = failedPrecondition(
-  "this is a restored copy of a cluster: its journal is not the set's",
+  "this cluster is a restored copy: its journal is not the journal of the set",
   FIND_PRIMARY,
 )
 
@@ -70,7 +70,7 @@ export const clockSkewError = failedPrecondition(
 
 /** Two processes of one cluster may overtake each other. The refused process only has to call again. */
 export const replayedCallError = unavailable(
-  'this cluster has seen a call of this time or a later one: this one is a replay',
+  'this cluster has seen a call of this time or a later time: the new call is a replay',
   'make a new call',
 )
 
@@ -111,13 +111,13 @@ export const noPrimaryJournalError = failedPrecondition(
 /** @param seen epoch that the caller has seen; `own`: epoch that this cluster writes */
 export const laterEpochSeenError = failedPrecondition(
   (seen: string, own: string) =>
-    `the caller has seen epoch ${seen}, this cluster writes ${own}: another primary came after it`,
+    `the caller has seen epoch ${seen}, this cluster writes ${own}: another primary came after this cluster`,
   FIND_PRIMARY,
 )
 
 export const lineageChangedError = failedPrecondition(
   'the lineage of the journal has changed since the last heartbeat',
-  'start again with the lineage that the next heartbeat brings',
+  'start again with the lineage of the next heartbeat',
 )
 
 export const lineageChangingError = unavailable(
@@ -126,19 +126,19 @@ export const lineageChangingError = unavailable(
 )
 
 export const unknownTreePageError = invalidArgument(
-  'no such page of the tree',
-  'name one such as r#0a, or a bucket such as r#0a/00',
+  'the requested page of the tree does not exist',
+  'name a page such as r#0a, or a bucket such as r#0a/00',
 )
 
 export const termNotYetAddedError = unavailable(
   (term: number) => `the keyring has no term ${term} yet`,
-  'repeat it in a moment',
+  'repeat the request in a moment',
 )
 
 /** @param format that the secondary supports */
 export const secondaryTooOldError = failedPrecondition(
   (format: number) => `this cluster speaks format ${LINK_FORMAT}, the secondary ${format} at most`,
-  'upgrade the secondary first; it keeps its data',
+  'upgrade the secondary first; the secondary keeps its data',
 )
 
 /**
@@ -194,16 +194,16 @@ export const selfSecondaryError = failedPrecondition(
 
 /** The successor admits the caller once the successor is the primary. */
 export const handoverInProgressError = unavailable(
-  'this cluster is handing over to another one',
+  'this cluster is handing over to another cluster',
   FIND_PRIMARY,
 )
 
 export const journalIncompleteError = unavailable(
   (percent: number) => `the journal is ${percent} % built`,
-  'repeat this with the same token when it is complete',
+  'repeat the request with the same token when the journal is complete',
 )
 
-export const notAnActivationTokenError = invalidArgument('this is not an activation token', MAKE_ANOTHER)
+export const notAnActivationTokenError = invalidArgument('the token is not an activation token', MAKE_ANOTHER)
 
 export const tokenOfOtherSetError = failedPrecondition('the token is of another DR set', MAKE_ANOTHER)
 
@@ -247,7 +247,7 @@ export const tokenInUseError = unavailable(
 /** @param own epoch that this cluster writes, or wrote last */
 export const otherEpochError = failedPrecondition(
   (own: string, asked: string) => `this cluster writes ${own}, not ${asked}`,
-  'repeat this after the next heartbeat of the secondary',
+  'repeat the request after the next heartbeat of the secondary',
 )
 
 export const noLongerPrimaryError = failedPrecondition('this cluster is no longer the primary', FIND_PRIMARY)
@@ -295,7 +295,7 @@ export const claimantRevokedError = permissionDenied(
  */
 export const takeOverGivenUpError = failedPrecondition(
   (epoch: string, cluster: string) =>
-    `${cluster} has followed this cluster since it claimed epoch ${epoch}, and so has given it up`,
+    `${cluster} has followed this cluster since it claimed epoch ${epoch}, and so has given up that epoch`,
   END_THIS_ONE,
 )
 
@@ -315,7 +315,7 @@ export const unknownClaimantError = permissionDenied(
 
 export const followsNoPrimaryError = failedPrecondition(
   'this cluster follows no primary',
-  'have it follow one by POST sys/replication/dr/secondary/update-primary',
+  'make this cluster follow a primary by POST sys/replication/dr/secondary/update-primary',
 )
 
 export const noticeUnsignedError = unauthenticated(

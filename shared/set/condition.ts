@@ -45,8 +45,8 @@ export const isChangingRole = ({ operation }: ClusterStatus): boolean =>
 const FAILS: Readonly<Record<string, string>> = {
   keyring: 'KMS cannot unwrap its keyring. Enable the KMS key and allow its functions to use it.',
   logins: 'Logins fail. The log of the login function shows why.',
-  audit: 'It cannot write its audit log and therefore rejects requests. Make room for the log.',
-  storage: 'Its tables do not answer.',
+  audit: 'The cluster cannot write its audit log and therefore rejects requests. Make room for the log.',
+  storage: 'The tables of the cluster do not answer.',
 }
 const faultSentence = ({ part, text, last }: ClusterStatus['faults'][number]): string =>
   `${Object.hasOwn(FAILS, part) ? FAILS[part] : `${part} fails.`} Last at ${last}: ${text}.`
@@ -55,23 +55,23 @@ const faultSentence = ({ part, text, last }: ClusterStatus['faults'][number]): s
 const ofAny = {
   uninitialised: bad(
     'Not initialised',
-    'It has no keys and no data. Invoke its init function once.',
+    'The cluster has no keys and no data. Invoke its init function once.',
     (_, { isInitialised }) => !isInitialised,
   ),
   corrupted: bad(
     'Has wrong data',
-    'A check found its tree wrong, or items keep differing from its primary. Reindex it: that finds and fetches the items that differ.',
+    'A check found the cluster’s tree wrong, or items keep differing from the primary. Reindex the cluster: a reindex finds and fetches the items that differ.',
     ({ isCorrupted }) => isCorrupted,
   ),
   bootstrapping: busy(
     'Is becoming a secondary',
-    'It deletes its own data and then fetches those of its primary. It should be a secondary within minutes. Until then it cannot take over.',
+    'The cluster deletes its own data and then fetches the data of its primary. The cluster should be a secondary within minutes, and cannot take over before.',
     ({ mode }) => mode === 'bootstrapping',
   ),
   changing: busy(
     'Is changing its role',
     ({ operation }) =>
-      `The operation ${operation?.name} is running, at the step ${operation?.step}. It should end within a minute. Do not start another one.`,
+      `The operation ${operation?.name} is running, at the step ${operation?.step}. The operation should end within a minute. Do not start another operation.`,
     isChangingRole,
   ),
   failing: bad(
@@ -81,34 +81,34 @@ const ofAny = {
   ),
   disabled: good(
     'Serves, without a DR set',
-    'It serves clients, and no other cluster has its data. Make it the primary of a DR set if its data must survive its loss.',
+    'The cluster serves clients, and no other cluster has its data. Make it the primary of a DR set if its data must survive its loss.',
     ({ mode }) => mode === 'disabled',
   ),
 }
 const ofPrimary = {
   closed: bad(
     'Primary that does not serve',
-    'It is a primary and does not serve: its journal has ended or is not open yet, or KMS cannot unwrap its keyring. It should serve again, or another cluster should take over.',
+    'The cluster is a primary and does not serve: its journal has ended or is not open yet, or KMS cannot unwrap its keyring. The cluster should serve again, or another cluster should take over.',
     ({ state }, { health }) => state !== 'running' || health !== 200,
   ),
   alone: bad(
     'Primary without a secondary',
     ({ secondaries }) =>
-      `It serves clients, and no secondary is connected (${formatCount(secondaries.length, 'is', 'are')} known). Connect one: until then, losing this cluster loses its latest writes.`,
+      `The cluster serves clients, and no secondary is connected (${formatCount(secondaries.length, 'is', 'are')} known). Connect a secondary: until then, losing this cluster loses its latest writes.`,
     status => connected(status).length === 0,
   ),
   'one-missing': bad(
     'Primary without one of its secondaries',
     status =>
-      `It serves clients, and ${missing(status)
+      `The cluster serves clients, and ${missing(status)
         .map(one => one.name)
-        .join(', ')} of its secondaries is not connected. Connect it again, or revoke it if it is gone.`,
+        .join(', ')} of its secondaries is not connected. Connect that secondary again, or revoke that secondary if it is gone.`,
     status => missing(status).length > 0,
   ),
   serving: good(
     'Primary',
     status =>
-      `It serves clients, and replicates their writes to ${formatCount(connected(status).length, 'secondary', 'secondaries')}. All is well.`,
+      `The cluster serves clients, and replicates their writes to ${formatCount(connected(status).length, 'secondary', 'secondaries')}. All is well.`,
     () => true,
   ),
 }
@@ -116,50 +116,50 @@ const ofSecondary = {
   'activation-failed': bad(
     'Activation failed',
     ({ activationError }) =>
-      `It did not become a secondary: ${activationError}. Disable it, and enable it with a new token.`,
+      `The cluster did not become a secondary: ${activationError}. Disable the cluster, and enable it with a new token.`,
     ({ activationError }) => activationError !== '',
   ),
   'follows-nobody': bad(
     'Secondary without a primary',
-    'It does not serve, and no primary sends it entries. Make it follow the present primary (update-primary), or promote it if there is none.',
+    'The cluster does not serve, and receives no entries from a primary. Make the cluster follow the present primary (update-primary), or promote the cluster if the set has no primary.',
     ({ hasPrimary }) => !hasPrimary,
   ),
   'cut-off': bad(
     'Secondary without contact to its primary',
     ({ primary }) =>
-      `Its primary ${primary?.lastHeartbeatAt === undefined ? 'has never answered' : 'does not answer any more'}. It should answer every ten seconds. Check the primary before you promote this cluster.`,
+      `The primary ${primary?.lastHeartbeatAt === undefined ? 'has never answered' : 'does not answer any more'}. A primary should answer every ten seconds. Check the primary before you promote this cluster.`,
     ({ connection }) => connection !== 'ready',
   ),
   syncing: busy(
     'Secondary that synchronises',
-    'It fetches the items that differ from its primary. It streams again when it has them. Until then it should not take over.',
+    'The cluster fetches the items that differ from its primary, and streams again afterwards. Until then the cluster should not take over.',
     ({ state }) => state === 'merkle-sync',
   ),
   comparing: busy(
     'Secondary that compares',
-    'It compares its items with its primary. Within a minute it should stream, or fetch the items that differ.',
+    'The cluster compares its items with its primary. Within a minute the cluster should stream, or fetch the items that differ.',
     ({ state }) => state === 'merkle-diff',
   ),
   stuck: bad(
     'Secondary that is stuck',
-    'Its primary answers, but it does not apply the entries. Its log shows why; secondary/recover makes it try again.',
+    'The primary answers, but the cluster does not apply the entries. The log of the cluster shows why; secondary/recover makes the cluster try again.',
     ({ state }) => state !== 'stream-wals',
   ),
   behind: busy(
     'Secondary that is behind',
     status =>
-      `Its newest entry is ${formatTimeSpan(ageOf(status))} old. A planned switch is refused until it is at most ${LARGEST_LAG_S} s behind.`,
+      `The newest entry of the cluster is ${formatTimeSpan(ageOf(status))} old. A planned switch is refused until the cluster is at most ${LARGEST_LAG_S} s behind.`,
     status => ageOf(status) > OLD_CANARY_MS,
   ),
   'not-ready': bad(
     'Secondary that cannot take over',
     ({ readiness }) =>
-      `It follows its primary, but cannot take over: ${readiness?.refused_by.join(', ')}. Its readiness names the obstacles.`,
+      `The cluster follows its primary, but cannot take over: ${readiness?.refused_by.join(', ')}. The readiness of the cluster names the obstacles.`,
     ({ readiness }) => readiness?.ready === false,
   ),
   streaming: good(
     'Secondary',
-    'It does not serve, has its primary’s writes, and can take over. All is well.',
+    'The cluster does not serve, has its primary’s writes, and can take over. All is well.',
     () => true,
   ),
 }
@@ -176,14 +176,14 @@ export function classifyCluster({ answer, silent }: ObservedCluster): ClusterCon
       state: silent.answered === 'nothing' ? 'unreachable' : 'unclear',
       severity: 'bad',
       title: silent.answered === 'oddly' ? 'Gives an unexpected answer' : 'Cannot be reached',
-      sentence: `It gives no usable answer here: ${silent.why}. ${answer ? 'Its last answer is shown below.' : 'It has not answered so far.'} Clients may still be able to reach it.`,
+      sentence: `The cluster gives no usable answer here: ${silent.why}. ${answer ? 'Its last answer is shown below.' : 'The cluster has not answered so far.'} Clients may still be able to reach the cluster.`,
     }
   if (!answer)
     return {
       state: 'asking',
       severity: 'unknown',
       title: 'No answer yet',
-      sentence: 'It has not answered yet.',
+      sentence: 'The cluster has not answered yet.',
     }
   const { status } = answer
   const ofMode = status.mode === 'primary' ? ofPrimary : status.mode === 'secondary' ? ofSecondary : {}
@@ -193,7 +193,7 @@ export function classifyCluster({ answer, silent }: ObservedCluster): ClusterCon
       state: 'unknown',
       severity: 'unknown',
       title: 'Unknown mode',
-      sentence: `Its mode ${status.mode} is unknown to this program. Both should have the same version.`,
+      sentence: `The mode ${status.mode} of the cluster is unknown to this program. The cluster and the program should have the same version.`,
     }
   const [state, { severity, title, sentence }] = found
   const text = typeof sentence === 'string' ? sentence : sentence(status)

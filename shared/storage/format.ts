@@ -40,4 +40,4 @@ export function checkRequiredAttributes(kind: string, names: readonly string[], 
  * The advice in errors about a cluster of another version. The embedded host recognises the error about another
  * version by this text.
  */
-export const OTHER_VERSION_ADVICE = 'deploy the version that stored it; nothing has been changed'
+export const OTHER_VERSION_ADVICE = 'deploy the version that stored the item; nothing has been changed'

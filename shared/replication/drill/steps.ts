@@ -32,15 +32,15 @@ const DRILL_STEP_PAUSE_MS = 2000
 const CHECK_PAUSE_MS = 5000
 
 const ADVICE_UNCHANGED =
-  'nothing has changed on either cluster: see to what it names, or wait for the next drill'
+  'nothing has changed on either cluster: remove the obstacle that the drill reports, or wait for the next drill'
 const ADVICE_SWITCHING =
-  'look at sys/replication/dr/status of both: whichever is primary serves; where none is, repeat secondary/promote on the peer, or promote this cluster again with force (runbook planned-switch)'
+  'read sys/replication/dr/status on both clusters: the cluster in mode primary serves clients; if neither cluster is primary, repeat secondary/promote on the peer, or promote this cluster again with force (runbook planned-switch)'
 const ADVICE_FOLLOW_PEER =
-  'the peer is primary and serves; have this cluster follow it by its token and secondary/update-primary (runbook planned-switch, step 4), then go back (runbook failback)'
+  'the peer is the primary and serves clients; make this cluster follow the peer by a token of the peer and secondary/update-primary (runbook planned-switch, step 4), then switch back (runbook failback)'
 const ADVICE_SWITCHING_BACK =
-  'look at sys/replication/dr/status of both: whichever is primary serves; where none is, repeat secondary/promote here, or promote the peer again with force (runbook failback)'
+  'read sys/replication/dr/status on both clusters: the cluster in mode primary serves clients; if neither cluster is primary, repeat secondary/promote on this cluster, or promote the peer again with force (runbook failback)'
 const ADVICE_PEER_FOLLOWS =
-  'this cluster is primary again and serves; have the peer follow it by its token and secondary/update-primary (runbook failback)'
+  'this cluster is the primary again and serves clients; make the peer follow this cluster by a token of this cluster and secondary/update-primary (runbook failback)'
 
 /** The steps of a drill in order: a planned switch to the peer, and back. No step uses force. */
 export const drillSteps: readonly DrillStep[] = [
@@ -84,10 +84,10 @@ async function checkBoth(drilling: DrillDependencies): Promise<string> {
     throw new DrillStopped('this cluster is not the primary: only the primary starts a drill')
   const { mode, set, memberName } = peer.answer.status
   if (mode !== 'secondary' || set !== own.answer.status.set)
-    throw new DrillStopped(`peer: it is not a secondary of this set, but ${mode}`)
+    throw new DrillStopped(`the peer is not a secondary of this set: the mode of the peer is ${mode}`)
   const token = await drilling.token()
   const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
-  if (ready.status !== 200) throw new DrillStopped(`own readiness answers ${ready.status}: ${ready.text}`)
+  if (ready.status !== 200) throw new DrillStopped(`the readiness of this cluster answers ${ready.status}: ${ready.text}`)
   const fault =
     findReadinessFault('own', ready.data) ||
     findReadinessFault('peer', await fetchReadiness(drilling, 'peer'))

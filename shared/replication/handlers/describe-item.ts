@@ -34,7 +34,7 @@ const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => s
   access: ({ name, mount }) => `access-list entry of instance ${name} at ${mount}`,
   deny: ({ name, mount }) => `denial of the role tag ${describeTag(name)} at ${mount}`,
   token: ({ owner, data }) => `${data ? describeToken(data) : 'token'}, accessor ${owner}`,
-  child: ({ owner, name }) => `token with accessor ${name}, as a child of the one with accessor ${owner}`,
+  child: ({ owner, name }) => `token with accessor ${name}, a child of the token with accessor ${owner}`,
   'token-role': ({ name }) => `token role ${name}`,
   wrapped: ({ owner }) => `wrapped answer behind accessor ${owner}`,
   policy: ({ name }) => `policy ${name}`,
@@ -81,7 +81,7 @@ export function describeItemForOperator(
   const found = mounts.find(({ accessor }) => accessor === first)
   const thing = {
     owner: first === 'token' ? second : first,
-    mount: found ? `auth/${found.path}` : `a mount that is not there (${first})`,
+    mount: found ? `auth/${found.path}` : `a mount that does not exist (${first})`,
     name: sk,
     data: (item as { data?: object } | undefined)?.data,
   }

@@ -78,16 +78,16 @@ export function describeMissingInput(
 ): string {
   if (mode === 'disabled') return ''
   if (operation !== undefined)
-    return 'an operation on this cluster: GET sys/replication/dr/status shows it, and repeat this once it is over'
+    return 'an operation on this cluster: GET sys/replication/dr/status shows the operation; repeat the request when the operation has ended'
   if (mode === 'primary')
-    return head?.mode === 'writing' ? '' : 'the end of a change of the role: repeat this in a few seconds'
+    return head?.mode === 'writing' ? '' : 'the end of a role change of this cluster: repeat the request in a few seconds'
   const link = linkToPrimaryOf(record)
   if (!link)
-    return 'a primary: POST sys/replication/dr/secondary/update-primary makes this cluster follow one, whose journal shows what is lost'
+    return 'a primary: POST sys/replication/dr/secondary/update-primary makes this cluster follow a primary, whose journal shows the lost commits'
   if (head?.mode === 'applying' && head.link === (link.name ?? '')) return ''
   return head?.mode === 'syncing'
-    ? 'the end of the sync that is under way: repeat this in a few seconds'
-    : 'the journal of the primary, which is compared with that of this cluster: repeat this in a few seconds'
+    ? 'the end of the running sync: repeat the request in a few seconds'
+    : 'the journal of the primary, which this cluster compares with its own journal: repeat the request in a few seconds'
 }
 
 type Mounts = Parameters<typeof describeItemForOperator>[1]

@@ -22,7 +22,7 @@ import { requireClusterRecord } from './record.ts'
 
 export const enablePrimaryFields = {
   primary_cluster_addr: textField(
-    'Address of this cluster for secondaries; default: the configured one, or that of this request',
+    'Address of this cluster for secondaries; default: the configured address, or the address of this request',
   ),
 }
 
@@ -63,7 +63,7 @@ export async function enablePrimary(call: Call<typeof enablePrimaryFields>): Pro
 }
 
 const BECOMING =
-  'this cluster is becoming a DR primary, with a short interruption; other clusters can follow it when its journal is built, which GET sys/replication/dr/status shows'
+  'this cluster is becoming a DR primary, with a short interruption; other clusters can follow this cluster when GET sys/replication/dr/status shows that its journal is built'
 
 /** @throws ApiError `busy` if another request changed the cluster record first */
 async function becomePrimary(
@@ -124,7 +124,7 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
   const to = { ...kept, mode: 'disabled', journalStart } as const
   return {
     answer: noContentAnswer([
-      'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',
+      'replication is being switched off, with a short interruption; secondaries are cut off, and a secondary can return to this cluster only after its data is deleted',
     ]),
     changes: [
       ...gone.slice(0, MOST),

@@ -14,7 +14,7 @@ import { requireClusterRecord } from './record.ts'
 
 export const promoteFields = {
   primary_cluster_addr: textField(
-    'Address of this cluster for secondaries; default: the configured one, or that of this request',
+    'Address of this cluster for secondaries; default: the configured address, or the address of this request',
   ),
   force: boolField('Promote despite obstacles, even if the primary may still be serving'),
 }
@@ -110,7 +110,7 @@ function outcomeOf({ status, promotion, fault }: OperationState): CallOutcome {
 }
 
 const BECOMING =
-  'this cluster has become the primary of its DR set, with a short interruption; other clusters need new activation tokens to follow it'
+  'this cluster has become the primary of its DR set, with a short interruption; other clusters need new activation tokens to follow this cluster'
 
 /**
  * Handles POST sys/replication/dr/primary/demote: ends this cluster's journal at an exact position. After the
@@ -129,9 +129,9 @@ export async function demotePrimary(call: Call): Promise<CallOutcome> {
 }
 
 const DEMOTED =
-  'this cluster has become a DR secondary that follows nobody, with a short interruption: it serves no client any more; promote a secondary that has reached final_wal, and give this cluster its token by POST sys/replication/dr/secondary/update-primary'
+  'this cluster has become a DR secondary without a primary, with a short interruption, and serves no clients; promote a secondary that has reached final_wal, and give this cluster a token of the new primary by POST sys/replication/dr/secondary/update-primary'
 const ALREADY =
-  'this cluster was demoted already, or has handed over to another one: nothing has changed; give it the token of the new primary by POST sys/replication/dr/secondary/update-primary'
+  'this cluster was already demoted, or has handed over to another cluster: nothing has changed; give this cluster a token of the new primary by POST sys/replication/dr/secondary/update-primary'
 
 /**
  * Returns the end position of the demoted cluster's journal. The operator compares this end with `last_remote_wal`

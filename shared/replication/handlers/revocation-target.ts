@@ -81,14 +81,14 @@ function targetOfAdmission(
     throw ambiguousRevocationError(nameOrId, [
       cluster === undefined
         ? 'an activation token that no cluster has used'
-        : `${cluster} (admitted under it)`,
+        : `${cluster} (admitted under that name)`,
       ...others.map(ofThatName),
     ])
   if (at !== undefined) return { is: 'revoked', cluster, at }
   return { is: 'live', revoking: { admission, cluster, name: nameOrId }, namesakes: others }
 }
 
-const ofThatName = (id: string): string => `${id} (of that name or id)`
+const ofThatName = (id: string): string => `${id} (the cluster with that name or id)`
 
 /** Returns the ids of the clusters that match a text by id or name. */
 function clustersNamed(nameOrId: string, known: KnownClusters, force: boolean): string[] {

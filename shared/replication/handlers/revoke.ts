@@ -72,12 +72,12 @@ const clusterOf = (target: RevocationTarget): string | undefined =>
 /** Returns warnings: that the target was revoked before, and which other clusters have the name. */
 function describe(target: RevocationTarget, nameOrId: string): string[] {
   if (target.is === 'revoked')
-    return [`${nameOrId} was revoked already, at ${formatTime(target.at)}; that revocation holds`]
+    return [`${nameOrId} was already revoked at ${formatTime(target.at)}; that revocation stays in force`]
   return target.namesakes.map(
     id =>
-      `the cluster ${id} has the name ${nameOrId} too, and is not revoked: only an unused activation token was; give its id to revoke it`,
+      `only an unused activation token was revoked; the cluster ${id}, which is also named ${nameOrId}, is not revoked: to revoke that cluster, give its id`,
   )
 }
 
 const KEEPS =
-  'the revoked cluster keeps its copy and its keys: it can decrypt what existing terms encrypted, and make batch tokens of terms without a signer; POST sys/rotate with retire=true ends these tokens; the runbook of a stolen cluster says what else to renew'
+  'the revoked cluster keeps its data and its keys: the revoked cluster can decrypt data of existing key terms, and make batch tokens of terms without a signer; POST sys/rotate with retire=true ends these batch tokens; the runbook of a stolen cluster lists other secrets to renew'

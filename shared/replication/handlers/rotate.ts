@@ -92,7 +92,7 @@ const describeHolders = (recipients: readonly TermRecipient[]): string[] =>
   recipients.length === 0
     ? []
     : [
-        `older terms were given to ${recipients.map(describeHolder).join(', ')}: these clusters, and copies of them (for a drill, or after secondary/disable), can still decrypt what older terms encrypted`,
+        `older terms were given to ${recipients.map(describeHolder).join(', ')}: these clusters, and copies of these clusters (for a drill, or after secondary/disable), can still decrypt data that older terms encrypted`,
       ]
 
 const describeHolder = (one: TermRecipient): string =>

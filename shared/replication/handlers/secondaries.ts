@@ -40,7 +40,7 @@ export const secondaryTokenFields = {
     'Public key that the secondary has generated; then only the secondary can decrypt the token',
   ),
   replace: boolField(
-    'End an earlier admission with this name in the same transaction; without it, a name that is taken is refused',
+    'End an earlier admission with this name in the same transaction; without replace, a name that is in use is rejected',
   ),
 }
 

@@ -29,12 +29,12 @@ import { requireClusterRecord } from './record.ts'
 
 export const becomeSecondaryFields = {
   token: textField('Activation token from the primary', { secret: true, required: true }),
-  primary_api_addr: textField('Address of the primary, instead of the one in the token'),
+  primary_api_addr: textField('Address of the primary, instead of the address in the token'),
   ca_cert: textField(
-    'PEM certificates of the authorities that may sign the primary’s; default: public authorities',
+    'PEM certificates of the authorities that may sign the primary’s certificate; default: public authorities',
   ),
-  ca_file: textField('The same, as the name of a file in the folder of the setting caBundles'),
-  ca_path: textField('The same, as the name of a folder of such files; ".": all files'),
+  ca_file: textField('ca_cert as the name of a file in the folder of the setting caBundles'),
+  ca_path: textField('ca_cert as the name of a folder of such certificate files; ".": all files'),
   client_cert_pem: unsupportedField('Certificate of the caller'),
   client_key_pem: unsupportedField('Key of the caller'),
 }
@@ -61,7 +61,7 @@ export async function becomeSecondary(call: Call<typeof becomeSecondaryFields>):
 }
 
 const BECOMING =
-  'the primary has admitted this cluster, which becomes its secondary: its items are deleted, and it serves no clients until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares are valid here'
+  'the primary has admitted this cluster as a secondary: this cluster deletes its items, and serves no clients until its first sync has ended; GET sys/replication/dr/status shows the progress. After the sync, the primary’s tokens and recovery shares are valid on this cluster'
 
 /**
  * Returns the input of an operation that follows a primary.
@@ -134,9 +134,9 @@ export async function disableSecondary(call: Call): Promise<CallOutcome> {
 }
 
 const LEFT =
-  'replication is being switched off, with a short interruption: this cluster has forgotten its set, serves clients from now on, and cannot come back to the set without being emptied'
+  'replication is being switched off, with a short interruption: this cluster has left its set, serves clients from now on, and can return to the set only after its data is deleted'
 const TWIN =
-  'if the primary is alive, both hold the same tokens, access lists and credentials of the provider: a token that is revoked on one is valid on the other, an instance may log in to both, and auth/…/config/rotate-root on one takes the key away from the other; revoke tokens and configure credentials of its own here. Batch tokens made from now on are good on this cluster alone'
+  'if the primary is alive, both clusters hold the same tokens, access lists and AWS credentials: a token revoked on one cluster is valid on the other cluster, an instance may log in to both clusters, and auth/…/config/rotate-root on one cluster deletes the other cluster’s access key; revoke tokens and configure separate credentials on this cluster. New batch tokens are valid on this cluster alone'
 const TORN =
   'the copy was incomplete, because a sync was running or had not ended; the items of this cluster may be from different moments'
 
@@ -157,8 +157,8 @@ export function recoverPrimaryLink({ ports, now, ...call }: Call): CallOutcome {
   }
 }
 
-const RESTARTED = 'following the primary starts again; GET sys/replication/dr/status shows its progress'
+const RESTARTED = 'this cluster tries again to follow its primary; GET sys/replication/dr/status shows the progress'
 const ALONE =
-  'this cluster follows nobody, so it has nothing to fetch again; give it the token of a primary by POST sys/replication/dr/secondary/update-primary'
+  'this cluster follows no primary, so this cluster has nothing to fetch again; give this cluster the token of a primary by POST sys/replication/dr/secondary/update-primary'
 const IS_PRIMARY =
-  'this cluster is a primary: it follows nobody, and its journal is maintained every minute; nothing has been done'
+  'this cluster is a primary: a primary follows no cluster, and maintains its journal every minute; the request has changed nothing'

@@ -177,7 +177,7 @@ export async function reindexTree(call: Call<typeof reindexTreeFields>): Promise
 }
 
 const REINDEXING =
-  'the tree is being rebuilt in the background while everything else continues; GET sys/replication/dr/status shows its progress'
+  'this cluster rebuilds its Merkle tree in the background, without an interruption; GET sys/replication/dr/status shows the progress'
 
 /**
  * Handles POST sys/replication/merkle-root: computes the root at the last position, or returns the stored root if

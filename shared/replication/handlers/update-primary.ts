@@ -22,7 +22,7 @@ export const updatePrimaryFields = {
   token: { ...optional, doc: 'Activation token from the other primary; "": follow no primary' },
   ...other,
   update_primary_addrs: listField(
-    'Addresses of the primary, in the order in which to try them with the existing credentials',
+    'Addresses of the primary, in the order of the attempts; the existing credentials are used',
   ),
 }
 
@@ -75,8 +75,8 @@ export async function updatePrimary(call: Call<typeof updatePrimaryFields>): Pro
 
 function describeUpdate(form: PrimaryUpdate['form'], { primaryUpdate }: OperationState): string {
   if (form === 'clear')
-    return 'this cluster follows no primary any more: its set and its items stay; update its primary by the token of a primary, or promote this cluster by force'
+    return 'this cluster follows no primary any more, and keeps its set and its items; give this cluster a token of a primary by update-primary, or promote this cluster with force'
   if (form === 'addresses')
     return `the primary answered at ${primaryUpdate?.foundAddresses?.[0] ?? ''}, and this cluster follows that address from now on`
-  return 'this cluster follows the primary that made the token from now on: its items stay; changes that the set does not have are undone and listed in a report; GET sys/replication/dr/status shows how far it is'
+  return 'from now on this cluster follows the primary that made the token, and keeps its items; this cluster undoes changes that the set does not have, and lists these changes in a report; GET sys/replication/dr/status shows the progress'
 }

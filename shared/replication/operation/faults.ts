@@ -51,28 +51,28 @@ const declareInternal: typeof declareBusy = /* @__NO_SIDE_EFFECTS__ */ (wrong, n
 const declarePassedOver: typeof declareBusy = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
   declareError(message => new OperationFailed('passed_over', message), wrong, next)
 
-const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
-const LATER = 'repeat this later'
+const MAKE_TOKEN = 'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
+const LATER = 'repeat the request later'
 /** Seconds after which a caller should try again if a cluster was silent or busy. */
 const SILENT_RETRY_S = 10
-const OR_FORCE = 'repeat this later, or use force'
+const OR_FORCE = 'repeat the request later, or use force'
 const AS_IT_IS =
-  'GET sys/replication/dr/status shows the present role of this cluster: ask for what that role allows'
+  'GET sys/replication/dr/status shows the present role of this cluster: send a request that this role allows'
 
 // faults of every kind of operation
 
 export const operationEndedError = declareInternal(
   'the operation has ended',
-  'GET sys/replication/dr/status shows how it ended',
+  'GET sys/replication/dr/status shows the outcome of the operation',
 )
 
-export const unknownOperationError = declareInternal('there is no such operation', AS_IT_IS)
+export const unknownOperationError = declareInternal('the requested operation does not exist on this cluster', AS_IT_IS)
 
 /** Explanations of errors that a state machine passes on, by their names. Errors without an explanation are shown by name. */
 const errorExplanations: readonly [name: RegExp, why: string][] = [
   [/^ApiError$/, 'tables or keys of this cluster could not be used, or were being changed'],
-  [/^AccessDenied/, 'the IAM role of its function does not allow what the step needs'],
-  [/^(States|Lambda|Sandbox)\./, 'its Lambda was stopped, or could not be started'],
+  [/^AccessDenied/, 'the IAM role of the step’s function lacks a permission that the step needs'],
+  [/^(States|Lambda|Sandbox)\./, 'the Lambda function of the step was stopped, or could not be started'],
 ]
 
 /** Characters of an error's own text that are stored. */
@@ -114,13 +114,13 @@ function messageIn(cause: string): string | undefined {
 
 export const roleChangeRunningError = declareBusy(
   'another role change of this cluster is under way',
-  'repeat this when GET sys/replication/dr/status shows that it has ended',
+  'repeat the request when GET sys/replication/dr/status shows that the role change has ended',
 )
 
 /** @param name of the operation that has replaced the failed operation */
 export const operationReplacedError = declarePassedOver(
-  (name: OperationName) => `another operation has replaced this one: ${name}`,
-  'GET sys/replication/dr/status shows its progress',
+  (name: OperationName) => `another operation has replaced this operation: ${name}`,
+  'GET sys/replication/dr/status shows the progress of the new operation',
 )
 
 // faults of an activation, and of an update of the primary by token
@@ -128,7 +128,7 @@ export const operationReplacedError = declarePassedOver(
 export const tokenSetMismatchError = declareInvalid('the token is of a different replication set', MAKE_TOKEN)
 
 export const invalidActivationTokenError = declareInvalid(
-  'this is not an activation token for this cluster',
+  'the token is not an activation token for this cluster',
   MAKE_TOKEN,
 )
 
@@ -139,7 +139,7 @@ export const handshakeFailedError = (cause: LinkRefused | LinkSilent) =>
   failed(
     isTransient(cause) ? 'busy' : 'activation_failed',
     `error unwrapping the secondary token: ${cause.message}`,
-    'nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
+    'nothing has changed on this cluster: check that this cluster reaches the primary, and that the token was neither used nor revoked',
     { cause, retryAfter: SILENT_RETRY_S },
   )
 
@@ -187,17 +187,17 @@ export const noJournalToCloseError = declareBusy(
 
 export const noTreeInModeError = declareInvalid(
   (mode: ClusterMode) => `this cluster keeps no tree: its mode is ${mode}`,
-  'only a DR primary or a DR secondary has one',
+  'only a DR primary or a DR secondary has a tree',
 )
 
 export const treeStillBuildingError = declareBusy(
   'the tree is being built',
-  'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
+  'repeat the request when GET sys/replication/dr/status no longer shows reindex_in_progress',
 )
 
 export const treeTooLargeError = declareBusy(
-  'one run has 15 minutes, and could not read all tables in that time',
-  'repeat this when there are fewer writes',
+  'the run could not read all tables within 15 minutes',
+  'repeat the request when clients write less',
 )
 
 /** The text of the error in `cause` says what to do next. */
@@ -208,7 +208,7 @@ export const bucketsChangingError = declareBusy('some buckets of the tree keep c
 export const hashesChangingError = declareBusy('the hashes of the tree keep changing', LATER)
 
 export const noPrimaryToCompareError = declareInvalid(
-  'this cluster follows no primary that it could be compared with',
+  'this cluster follows no primary to compare its items with',
   'leave diff out',
 )
 
@@ -229,7 +229,7 @@ export const promotionRefusedError = ({ code, text, retryAfter }: OperationFault
   new OperationFailed(code, text, { retryAfter })
 
 export const handoverUnansweredError = declareBusy(
-  'the primary was asked to hand over, and did not answer',
+  'the primary did not answer the request to hand over',
   OR_FORCE,
 )
 

@@ -23,15 +23,15 @@ export const becomingSecondaryError = (details: ErrorDetails): ApiError =>
   createApiError(
     'busy',
     'this cluster is becoming a DR secondary and serves no clients',
-    'repeat this when GET sys/health answers 472',
+    'repeat the request when GET sys/health answers 472',
     { retryAfter: 5, ...details },
   )
 
 export const restoredPrimaryCopyError = (details: ErrorDetails): ApiError =>
   createApiError(
     'busy',
-    'the tables of this cluster are a restored copy of a DR primary’s, so it serves no clients as a primary',
-    'within a minute it becomes a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable then makes it an ordinary cluster',
+    'the tables of this cluster are a restored copy of a DR primary’s tables, so this cluster serves no clients as a primary',
+    'within a minute this cluster becomes a DR secondary without a primary; POST sys/replication/dr/secondary/disable then makes this cluster an ordinary cluster',
     { retryAfter: 30, ...details },
   )
 
@@ -42,12 +42,12 @@ export const notAPrimaryError = declareInvalid(
 
 export const notASecondaryError = declareInvalid(
   (mode: ClusterMode) => `not a DR secondary: the mode of this cluster is ${mode}`,
-  'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+  'send this request to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
 )
 
 export const noPublicKeyOfPrimaryError = declareInvalid(
-  'this cluster is a DR primary: it made its keys when it became one',
-  'send this to the cluster that becomes its secondary',
+  'this cluster is a DR primary, and made its keys when it became a primary',
+  'send this request to the cluster that becomes a secondary',
 )
 
 export const invalidSecondaryIdError = declareInvalid(
@@ -62,38 +62,38 @@ export const secondaryIdTakenError = declareInvalid(
 
 export const invalidTokenTtlError = declareInvalid(
   'ttl must be longer than 0 seconds, and 24 hours at most',
-  'leave it out for 30 minutes',
+  'leave ttl out for a ttl of 30 minutes',
 )
 
 export const invalidPublicKeyError = declareInvalid(
   'secondary_public_key is not a public key of a cluster',
-  'copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+  'copy the whole key from POST sys/replication/dr/secondary/generate-public-key on the secondary',
 )
 
 export const roleChangingError = declareBusy(
   5,
   'another role change of this cluster is under way',
-  'repeat this when GET sys/replication/dr/status shows that it has ended',
+  'repeat the request when GET sys/replication/dr/status shows that the role change has ended',
 )
 
 export const noTreeError = declareInvalid(
   (mode: ClusterMode) => `this cluster keeps no tree: its mode is ${mode}`,
-  'only a DR primary or a DR secondary has one',
+  'only a DR primary or a DR secondary has a tree',
 )
 
 export const treeNotBuiltError = declareBusy(
   10,
   'the tree is being built',
-  'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
+  'repeat the request when GET sys/replication/dr/status no longer shows reindex_in_progress',
 )
 
 export const reindexRunningError = declareInvalid(
   'a reindex is already running',
-  'GET sys/replication/dr/status shows how far it is',
+  'GET sys/replication/dr/status shows the progress of the running reindex',
 )
 
 export const diffNeedsPrimaryError = declareInvalid(
-  'diff compares a secondary with the primary that it follows, and this cluster follows none',
+  'diff compares a secondary with its primary, and this cluster follows no primary',
   'leave it out',
 )
 
@@ -108,8 +108,8 @@ export const operationRunningError = (
     'busy',
     `the operation ${id} (${name}) is still running, at the step ${step}${position && `, at position ${position}`}`,
     waits
-      ? 'GET sys/replication/dr/status shows its progress; it waits for another cluster, and POST sys/replication/dr/secondary/update-primary, or a promotion with force, replaces it'
-      : 'GET sys/replication/dr/status shows its progress',
+      ? 'GET sys/replication/dr/status shows the progress of the operation, which waits for another cluster; POST sys/replication/dr/secondary/update-primary, or a promotion with force, replaces the operation'
+      : 'GET sys/replication/dr/status shows the progress of the operation',
     { retryAfter: 5 },
   )
 
@@ -126,13 +126,13 @@ export function operationFailedError(fault: OperationFault = unknownFault, usual
 
 const unknownFault: OperationFault = {
   code: 'internal',
-  text: 'the operation could not begin; repeat this',
+  text: 'the requested operation could not begin; repeat the request',
 }
 
 export const secondariesChangingError = declareBusy(
   1,
   'the secondaries of this cluster are being changed',
-  'repeat this: nothing is revoked twice',
+  'repeat the request: nothing is revoked twice',
 )
 
 /** @param holders clusters that hold keys of the set and are not revoked */
@@ -140,7 +140,7 @@ export const noClusterToRevokeError = declareInvalid(
   (nameOrId: string, _holders: readonly string[]) =>
     `id: no cluster of this name or id (${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
   (_nameOrId, holders) =>
-    `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one does not know`,
+    `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this cluster does not know`,
 )
 
 /** @param meanings descriptions of the clusters that match the text */
@@ -152,13 +152,13 @@ export const ambiguousRevocationError = declareInvalid(
 
 export const selfRevocationError = declareInvalid(
   (nameOrId: string) => `id: ${JSON.stringify(nameOrId)} is this cluster itself; nothing was revoked`,
-  'give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
+  'give the name or the UUID of another cluster: GET sys/replication/dr/status lists the clusters under terms as given_to',
 )
 
 export const checkStartConflictError = declareBusy(
   1,
   'other checks are being started at the same time',
-  'repeat this: it then waits for the running check',
+  'repeat the request, which then waits for the running check',
 )
 
 export const invalidAddressError = declareInvalid(
@@ -177,13 +177,13 @@ export const alreadyPrimaryError = declareInvalid(
 )
 
 export const notInASetError = declareInvalid(
-  'this cluster is in no DR set, so it has no link to others',
-  'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+  'this cluster is in no DR set, so this cluster has no link to other clusters',
+  'send this request to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
 )
 
 export const primaryCannotJoinError = declareInvalid(
   'this cluster is a DR primary',
-  'if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
+  'if the data of this cluster may be lost, end its set by POST sys/replication/dr/primary/disable first',
 )
 
 export const addressesNeedLinkError = declareInvalid(
@@ -193,32 +193,32 @@ export const addressesNeedLinkError = declareInvalid(
 
 export const unusableTokenError = declareInvalid(
   'token is not an activation token for this cluster',
-  'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
+  'make a token on the primary by POST sys/replication/dr/primary/secondary-token; a token for a public key needs the newest public key of this cluster',
 )
 
 export const activationTokenExpiredError = declareInvalid(
   'token has expired',
-  'make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
+  'make another token on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
 )
 
 export const tokenOfDifferentSetError = declareInvalid(
   'token is of a different replication set',
-  'make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
+  'make a token on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
 )
 
 export const updateMissingError = declareInvalid(
   'neither token nor update_primary_addrs is given',
-  'give the token that the other primary has made, or "" to follow nobody',
+  'give the token that the other primary has made, or "" to follow no primary',
 )
 
 export const updateAmbiguousError = declareInvalid(
   'both token and update_primary_addrs are given',
-  'give the token of another primary, or the addresses of the same one',
+  'give the token of another primary, or addresses of the present primary',
 )
 
 export const addressCountError = declareInvalid(
   'update_primary_addrs must have 1 to 16 addresses',
-  'list the addresses of the primary in the order in which to try them',
+  'list the addresses of the primary in the order of the attempts',
 )
 
 export const parameterNeedsTokenError = declareInvalid(
@@ -228,12 +228,12 @@ export const parameterNeedsTokenError = declareInvalid(
 
 export const invalidCaError = declareInvalid(
   'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities',
-  'leave them out if a public authority issued the certificate of the primary',
+  'leave the three fields out if a public authority issued the certificate of the primary',
 )
 
 export const caTooLargeError = declareInvalid(
   'the certificates of authorities are larger than 32 KiB',
-  'give only those of the certificate of the primary',
+  'give only the authorities of the primary’s certificate',
 )
 
 export const unknownCaFileError = declareInvalid(

@@ -137,7 +137,7 @@ const secondsUntilLost = ({ primary }: PromotionFacts): number => {
 export const findKeyringFault = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
-    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it`
+    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that this cluster may use the key`
 
 /** All obstacles to a promotion, one row each. @see docs/spec/promotion.md#promotion */
 const checks: readonly Check[] = [
@@ -147,14 +147,14 @@ const checks: readonly Check[] = [
     // two primaries with one id would give their epochs equal names, so nobody could tell their journals apart
     finds: ({ copied }) =>
       copied &&
-      'this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has',
+      'this cluster is a restored copy of another cluster, with the id and the key of the copied cluster; POST sys/replication/dr/secondary/disable makes this cluster an ordinary cluster, which serves clients with its data',
   },
   {
     name: 'first-sync',
     kind: FINAL,
     finds: ({ head }) =>
       !head?.lineage.length &&
-      'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable',
+      'this cluster has never had all items of its primary, because its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable',
   },
   {
     name: 'keyring',
@@ -192,7 +192,7 @@ const checks: readonly Check[] = [
     kind: passing(RETRY_SECONDS.mended),
     finds: ({ corrupted }) =>
       corrupted &&
-      'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that',
+      'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair these items',
   },
   {
     name: 'reindex',
@@ -211,7 +211,7 @@ const checks: readonly Check[] = [
     kind: UNKNOWN,
     finds: ({ primary }) =>
       primary.state === 'none' &&
-      'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one',
+      'this cluster knows no primary, so the commits that this cluster lacks are unknown; POST sys/replication/dr/secondary/update-primary gives this cluster a primary',
   },
   {
     name: 'not-following',
@@ -219,7 +219,7 @@ const checks: readonly Check[] = [
     finds: ({ primary, head }) =>
       primary.state !== 'none' &&
       head?.mode === 'closed' &&
-      'this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one',
+      'this cluster was a primary, and has not followed another primary yet; POST sys/replication/dr/secondary/update-primary makes this cluster follow the present primary',
   },
   {
     name: 'refused',
@@ -233,7 +233,7 @@ const checks: readonly Check[] = [
     finds: ({ primary, now }) => {
       if (primary.state !== 'silent' || isLost(primary)) return undefined
       if (primary.unsignedAnswer !== undefined)
-        return `something other than the primary answers at the primary’s address, and the primary may be serving behind it: ${primary.unsignedAnswer}`
+        return `a server other than the primary answers at the primary’s address, and the primary may still be serving clients: ${primary.unsignedAnswer}`
       return primary.lastAnswerAt === undefined
         ? 'the primary does not answer, and has never answered'
         : `the primary does not answer; it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
@@ -283,7 +283,7 @@ function warningsOf(facts: PromotionFacts): string[] {
         ? 'it has never answered'
         : `it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago, at ${formatTime(primary.lastAnswerAt)}`
     return [
-      `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks what was committed behind it${missingText(facts)}`,
+      `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks the commits behind that position${missingText(facts)}`,
       REVOCATIONS_LOST,
     ]
   }
@@ -291,7 +291,7 @@ function warningsOf(facts: PromotionFacts): string[] {
     return [`nothing was handed over: this cluster takes over at position ${at}`, REVOCATIONS_LOST]
   return primary.format < format
     ? [
-        `the primary speaks format ${primary.format}, this cluster ${format}: it cannot come back as a secondary before its upgrade`,
+        `the primary speaks format ${primary.format}, this cluster ${format}: the primary cannot return as a secondary before its upgrade`,
       ]
     : []
 }
@@ -343,7 +343,7 @@ function faultOf(obstacles: readonly Obstacle[]): OperationFault {
   const final = obstacles.find(({ overridden }) => !overridden)
   const stays = obstacles.some(({ code }) => code === 'invalid_request')
   const wait = stays ? undefined : Math.max(...obstacles.map(({ retryAfter = 0 }) => retryAfter))
-  const again = stays ? 'repeat this once that is done' : 'repeat this later'
+  const again = stays ? 'repeat the request when the obstacle is removed' : 'repeat the request later'
   const next = final ? 'force does not help here' : `${again}, or use force`
   return defined({
     code: final?.code ?? (stays ? 'invalid_request' : 'busy'),

@@ -128,7 +128,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
 }
 
 const describeWaysOut = ({ end }: PromotionSnapshot['promotion']): string =>
-  `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
+  `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat the promotion of this cluster, with force if the primary is lost, or promote the old primary again with force`
 
 /** Lets the cluster follow its primary again. */
 const resumeApplying = async ({ ports: { journal } }: OperationRun, head: JournalHead): Promise<boolean> =>

@@ -101,10 +101,10 @@ function placeSetting(path: string, field: string, value: string, region: string
   const elsewhere = region !== here
   const text =
     region === ''
-      ? 'names no region: check that this cluster reaches it'
+      ? 'the setting names no region: check that this cluster reaches the endpoint'
       : elsewhere
-        ? `calls go to ${region}, and this cluster is in ${here}: they fail if that region fails`
-        : 'names the region of this cluster'
+        ? `the setting sends calls to ${region}, and this cluster is in ${here}: the calls fail if ${region} fails`
+        : 'the setting names the region of this cluster'
   return { path, field, value, region, elsewhere, text }
 }
 
@@ -126,6 +126,6 @@ export const findUnassumableRole = (
           value: role,
           region: '',
           elsewhere: true,
-          text: 'this deployment may not assume this role: widen its setting assumableRoleArns',
+          text: 'this deployment may not assume the STS role: widen the setting assumableRoleArns',
         },
       ]

@@ -32,7 +32,7 @@ export function planPromotion(
       goes_through: false,
       refused: refused?.text ?? '',
       warnings: [],
-      steps: [{ step: 'verify', does: 'refuses: nothing has happened on either cluster then' }],
+      steps: [{ step: 'verify', does: 'this cluster refuses the promotion: nothing changes on either cluster' }],
     }
   const steps = promotionSteps.map(step => ({ step, does: does[step]({ ...planning, head }) }))
   return { goes_through: true, refused: '', warnings, steps }
@@ -44,26 +44,26 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
   verify: () => 'passes',
   handover: ({ facts }) =>
     shouldRequestHandover(facts)
-      ? `has the primary end its epoch ${primaryReportOf(facts.primary)?.epoch ?? ''} for this cluster: from then on nobody serves, until the step open`
-      : `is skipped: ${reasonWithoutHandover(facts)}`,
+      ? `this cluster makes the primary end its epoch ${primaryReportOf(facts.primary)?.epoch ?? ''}: from then on no cluster serves clients, until the step open`
+      : `this step is skipped: ${reasonWithoutHandover(facts)}`,
   drain: ({ facts, head }) => {
-    const received = `applies ${head.last - head.applied} positions that are received`
+    const received = `this cluster applies ${head.last - head.applied} received positions`
     if (!shouldRequestHandover(facts))
-      return head.mode === 'closed' ? 'gives this cluster’s own journal its exact end' : received
+      return head.mode === 'closed' ? 'this cluster gives its own journal an exact end' : received
     const missing = Math.max(0, (primaryReportOf(facts.primary)?.seq ?? head.last) - head.last)
-    return `waits for the rest of the journal, ${missing} positions by now, and ${received}`
+    return `this cluster waits for the rest of the journal, ${missing} positions by now; ${received}`
   },
   claim: ({ record, head, lastKnownEpoch, facts }) => {
     const epoch = computeNextEpoch(head, [lastKnownEpoch, primaryReportOf(facts.primary)?.epoch], record.id)
     const behind = shouldRequestHandover(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
-    return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${epochNumber(epoch) - 1}`
+    return `this cluster becomes the primary, in epoch ${epoch}, behind ${behind}; the generation of the new primary is ${epochNumber(epoch) - 1}`
   },
-  open: () => 'writes the first journal entry: clients are served from then on',
+  open: () => 'this cluster writes its first journal entry, and serves clients from then on',
   serve: ({ facts }) =>
-    `voids the operation token that was generated here, and tells the event bus${
+    `this cluster deletes the operation token that was generated here, and sends an event to the event bus${
       shouldRequestHandover(facts)
         ? ''
-        : '; every minute it has other clusters of the set end earlier epochs, until each has said so'
+        : '; every minute this cluster makes other clusters of the set end earlier epochs, until each cluster has confirmed the end'
     }`,
 }
 

@@ -57,7 +57,7 @@ function operatorFault(token: Readonly<Token>): string {
 const describeMissingRight = (rights: Parameters<typeof permitsRequest>[0]): string =>
   permitsRequest(rights, { path: PROMOTE, capability: 'update' })
     ? ''
-    : `its policies do not allow update on ${PROMOTE}`
+    : `the policies of the token do not allow update on ${PROMOTE}`
 
 /** Reports whether a token role makes orphan batch tokens with one of these policies. */
 const makesOperators = ({ data }: Item<'token-role'>, able: readonly string[]): boolean =>

@@ -27,14 +27,14 @@ export function findSuccessorFault(
   { epoch }: Pick<JournalHead, 'epoch'>,
   now: number,
 ): string {
-  if (!heartbeat) return 'it has never sent a heartbeat'
+  if (!heartbeat) return 'the secondary has never sent a heartbeat'
   const age = now - heartbeat.at
-  if (age >= bounds.PEER_LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
+  if (age >= bounds.PEER_LOST_MS) return `the secondary’s last heartbeat was ${Math.round(age / 1000)} s ago`
   // an idle secondary has just begun to follow, or has stopped; a stopped secondary shows by its lag
-  if (heartbeat.state.startsWith('merkle')) return `its state is ${heartbeat.state}`
+  if (heartbeat.state.startsWith('merkle')) return `the state of the secondary is ${heartbeat.state}`
   if (heartbeat.epoch !== epoch)
-    return `it has applied epoch ${heartbeat.epoch}, and this cluster writes ${epoch}`
-  return lag > bounds.LARGEST_LAG_MS ? `it was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''
+    return `the secondary has applied epoch ${heartbeat.epoch}, and this cluster writes ${epoch}`
+  return lag > bounds.LARGEST_LAG_MS ? `the secondary was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''
 }
 
 interface SwitchRow {
@@ -52,7 +52,7 @@ const rows: readonly SwitchRow[] = [
   {
     name: 'tree',
     finds: ({ built }) =>
-      built ? undefined : 'the tree is being built, and no cluster can follow until then',
+      built ? undefined : 'the tree is being built, and no cluster can follow until the tree is complete',
   },
   {
     name: 'keyring',
@@ -60,12 +60,12 @@ const rows: readonly SwitchRow[] = [
       findKeyringFault(keyring) ??
       (keyring.failed.length === 0
         ? undefined
-        : `the keyring here cannot decrypt some fields: ${keyring.failed.slice(0, 5).join(', ')}`),
+        : `the keyring of this cluster cannot decrypt some fields: ${keyring.failed.slice(0, 5).join(', ')}`),
   },
   {
     name: 'secondaries',
     finds: ({ secondaries, head }, now) => {
-      if (secondaries.length === 0) return 'no secondary is known'
+      if (secondaries.length === 0) return 'this cluster knows no secondary'
       const faults = secondaries.map(one => ({
         id: one.id,
         fault: findSuccessorFault(one, head ?? { epoch: '' }, now),
@@ -106,6 +106,6 @@ export const describeSwitchSteps = ({
   },
   {
     step: 'follow',
-    does: 'POST sys/replication/dr/secondary/update-primary has it follow its successor: nothing is wiped',
+    does: 'POST sys/replication/dr/secondary/update-primary makes this cluster follow its successor: no data is deleted',
   },
 ]

@@ -43,7 +43,7 @@ export function findPeerFaults({ record, secondaries, contact, applied, fault, n
   if (record.mode !== 'secondary' || !record.link || !contact) return []
   if (contact.failedCall) return [`the primary refuses this secondary: ${contact.failedCall.text}`]
   if (isSilent(contact, now)) return [`the primary has not answered for ${secondsSince(contact.at, now)} s`]
-  if (fault !== undefined) return [`this secondary cannot apply what the primary has: ${fault}`]
+  if (fault !== undefined) return [`this secondary cannot apply the primary’s journal entries: ${fault}`]
   const isBehind =
     applied !== undefined && applied < contact.frontier && now - contact.at >= bounds.LARGEST_LAG_MS
   return isBehind

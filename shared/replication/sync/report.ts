@@ -91,7 +91,7 @@ export async function storeDifferenceReport(
   for (const [index, part] of parts.entries()) {
     const at = key('report', `${name}/${String(index).padStart(4, '0')}-${parts.length}`)
     const stored = await store.commit([createItem(at, part)], cluster)
-    if (stored !== 'done') throw new Error(`${at.sk}, what is to be taken away, is not stored`)
+    if (stored !== 'done') throw new Error(`the report entry ${at.sk}, which is to be removed, is not stored`)
   }
 }
 

@@ -161,7 +161,7 @@ export async function findReplayStart(
     const answer = await link.entries({ lineage, after: middle, maxBytes: 1 })
     if (answer.kind === 'trimmed') low = Math.max(middle + 1, answer.retainedFrom)
     else if (answer.kind === 'diverged')
-      throw new Error('the source changed its lineage while it was looked at')
+      throw new Error('the source changed its lineage while this cluster read the lineage')
     else if ((answer.entries[0]?.at ?? time) >= time - bounds.REPLAY_MARGIN_MS) high = middle
     else low = middle + 1
   }

@@ -65,7 +65,7 @@ describe('generating a root token from recovery shares', () => {
     const { encoded_token } = (await w.give(nonce, c)).body
     expect(encoded_token).toMatch(/^[A-Za-z0-9+/]{44}$/)
     expect((await w.give(nonce, a)).body.errors).toEqual([
-      'no root generation in progress; start one by POST sys/generate-root/attempt',
+      'no root generation in progress; start an attempt by POST sys/generate-root/attempt',
     ])
   })
 
@@ -127,7 +127,7 @@ describe('the slot of the ceremony', () => {
     const again = await w.start()
     expect([again.status, again.body.errors]).toEqual([
       400,
-      ['root generation already in progress; continue it, or cancel it by DELETE sys/generate-root/attempt'],
+      ['root generation already in progress; continue that attempt, or cancel that attempt by DELETE sys/generate-root/attempt'],
     ])
     expect((await w.show()).body.nonce).toBe(nonce)
   })
@@ -266,7 +266,7 @@ describe('limits of an anonymous ceremony', () => {
     w.clock.ms += 1_000
     expect((await w.show()).body).toMatchObject(IDLE_BODY)
     expect((await w.give(nonce, b)).body.errors).toEqual([
-      'no root generation in progress; start one by POST sys/generate-root/attempt',
+      'no root generation in progress; start an attempt by POST sys/generate-root/attempt',
     ])
     expect((await w.start()).status).toBe(200)
   })

@@ -217,7 +217,7 @@ describe('starting an attempt', () => {
     expect([again.status, again.body.errors]).toEqual([
       400,
       [
-        `${NAME} already in progress; continue it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt`,
+        `${NAME} already in progress; continue that attempt, or cancel that attempt by DELETE sys/replication/dr/secondary/generate-operation-token/attempt`,
       ],
     ])
     expect((await w.show()).body.nonce).toBe(nonce)
@@ -236,7 +236,7 @@ describe('submitting a share, in the order of the checks', () => {
     [
       'no attempt',
       { key: other.toString('hex'), nonce: 'x' },
-      new RegExp(`^no ${NAME} in progress; start one `),
+      new RegExp(`^no ${NAME} in progress; start an attempt `),
     ],
   ])('%s: 400', async (_, body, text) => {
     const w = await secondary()

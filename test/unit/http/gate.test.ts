@@ -99,7 +99,7 @@ describe('checking the cluster before the caller', () => {
   test('the error of a bootstrapping cluster has retry-after', () => {
     const { text, error } = refusalOf(() => checkClusterServes(base('bootstrapping'), 'active', HERE))
     expect(text).toBe(
-      'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
+      'this cluster is becoming a DR secondary and serves no clients; repeat the request when GET sys/health answers 472',
     )
     expect(error).toMatchObject({ code: 'busy', retryAfter: 5 })
   })
@@ -131,12 +131,12 @@ describe('checking the role after the caller', () => {
     [
       'secondary',
       'disabled',
-      'not a DR secondary: the mode of this cluster is disabled; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+      'not a DR secondary: the mode of this cluster is disabled; send this request to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
     ],
     [
       'secondary',
       'primary',
-      'not a DR secondary: the mode of this cluster is primary; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+      'not a DR secondary: the mode of this cluster is primary; send this request to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
     ],
     ['active', 'disabled', ''],
     ['active', 'primary', ''],

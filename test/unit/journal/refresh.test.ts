@@ -108,6 +108,6 @@ describe('serveTreeHashes', () => {
     ['bucket', 'l#07/0a/0b'],
     ['page', 'x#07'],
   ] as const)('serveTreeHashes rejects an invalid place: %s %s', async (level, page) => {
-    await expect(told(level, page)).rejects.toThrow(/no such page/)
+    await expect(told(level, page)).rejects.toThrow(/page of the tree does not exist/)
   })
 })

@@ -24,22 +24,22 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   replayedCallError: [
     link.replayedCallError(),
     'unavailable',
-    'this cluster has seen a call of this time or a later one: this one is a replay; make a new call',
+    'this cluster has seen a call of this time or a later time: the new call is a replay; make a new call',
   ],
   callerOfEarlierEpochError: [
     link.callerOfEarlierEpochError('west'),
     'permission_denied',
-    'west was admitted before this cluster became primary again; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+    'west was admitted before this cluster became primary again; give the calling cluster a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
   callerRevokedError: [
     link.callerRevokedError('west'),
     'permission_denied',
-    'west was revoked; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+    'west was revoked; give the calling cluster a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
   unknownCallerError: [
     link.unknownCallerError(),
     'unauthenticated',
-    'the call is not signed by the key of a secondary that was admitted here; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+    'the call is not signed by the key of a secondary that was admitted here; give the calling cluster a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
   callerUnnamedError: [
     link.callerUnnamedError(),
@@ -54,17 +54,17 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   claimantRevokedError: [
     link.claimantRevokedError('a cluster'),
     'permission_denied',
-    'a cluster was revoked here; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
+    'a cluster was revoked here; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
   ],
   takeOverGivenUpError: [
     link.takeOverGivenUpError('000002.aaaaaaaaaaaa', 'a cluster'),
     'failed_precondition',
-    'a cluster has followed this cluster since it claimed epoch 000002.aaaaaaaaaaaa, and so has given it up; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
+    'a cluster has followed this cluster since it claimed epoch 000002.aaaaaaaaaaaa, and so has given up that epoch; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
   ],
   unknownClaimantError: [
     link.unknownClaimantError('a cluster'),
     'permission_denied',
-    'no chain of statements leads from a cluster that is known here to the key of a cluster; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
+    'no chain of statements leads from a cluster that is known here to the key of a cluster; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
   ],
   clockSkewError: [
     link.clockSkewError(371_000, 300_000, 1_700_000_000_000),
@@ -74,7 +74,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   otherEpochError: [
     link.otherEpochError('000002.a', '000001.b'),
     'failed_precondition',
-    'this cluster writes 000002.a, not 000001.b; repeat this after the next heartbeat of the secondary',
+    'this cluster writes 000002.a, not 000001.b; repeat the request after the next heartbeat of the secondary',
   ],
   epochOfOtherClusterError: [
     link.epochOfOtherClusterError('000001.b', 'a cluster'),
@@ -84,7 +84,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   staleFenceError: [
     link.staleFenceError('000002.a', '000001.b'),
     'failed_precondition',
-    'this cluster writes 000002.a, which is later than 000001.b; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
+    'this cluster writes 000002.a, which is later than 000001.b; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
   ],
   selfFenceError: [
     link.selfFenceError(),
@@ -94,7 +94,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   followsNoPrimaryError: [
     link.followsNoPrimaryError(),
     'failed_precondition',
-    'this cluster follows no primary; have it follow one by POST sys/replication/dr/secondary/update-primary',
+    'this cluster follows no primary; make this cluster follow a primary by POST sys/replication/dr/secondary/update-primary',
   ],
   primaryTooNewError: [
     link.primaryTooNewError(7),
@@ -104,7 +104,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   secondaryTooOldError: [
     link.secondaryTooOldError(0),
     'failed_precondition',
-    'this cluster speaks format 1, the secondary 0 at most; upgrade the secondary first; it keeps its data',
+    'this cluster speaks format 1, the secondary 0 at most; upgrade the secondary first; the secondary keeps its data',
   ],
   handedOverError: [
     link.handedOverError('a cluster'),
@@ -114,7 +114,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   handoverInProgressError: [
     link.handoverInProgressError(),
     'unavailable',
-    'this cluster is handing over to another one; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+    'this cluster is handing over to another cluster; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   notInSetError: [
     link.notInSetError(),
@@ -124,17 +124,17 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   journalIncompleteError: [
     link.journalIncompleteError(33),
     'unavailable',
-    'the journal is 33 % built; repeat this with the same token when it is complete',
+    'the journal is 33 % built; repeat the request with the same token when the journal is complete',
   ],
   laterEpochSeenError: [
     link.laterEpochSeenError('000002.a', '000001.b'),
     'failed_precondition',
-    'the caller has seen epoch 000002.a, this cluster writes 000001.b: another primary came after it; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+    'the caller has seen epoch 000002.a, this cluster writes 000001.b: another primary came after this cluster; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   lineageChangedError: [
     link.lineageChangedError(),
     'failed_precondition',
-    'the lineage of the journal has changed since the last heartbeat; start again with the lineage that the next heartbeat brings',
+    'the lineage of the journal has changed since the last heartbeat; start again with the lineage of the next heartbeat',
   ],
   lineageChangingError: [
     link.lineageChangingError(),
@@ -144,7 +144,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   lineageRevokedError: [
     link.lineageRevokedError('000001.b'),
     'permission_denied',
-    'epoch 000001.b belongs to a cluster that was revoked here; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
+    'epoch 000001.b belongs to a cluster that was revoked here; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
   ],
   noPrimaryJournalError: [
     link.noPrimaryJournalError(),
@@ -154,17 +154,17 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   unknownTreePageError: [
     link.unknownTreePageError(),
     'invalid_argument',
-    'no such page of the tree; name one such as r#0a, or a bucket such as r#0a/00',
+    'the requested page of the tree does not exist; name a page such as r#0a, or a bucket such as r#0a/00',
   ],
   notALinkCallError: [
     link.notALinkCallError(),
     'invalid_argument',
-    'this is not a call of the link; check that the caller is a cluster of this product, and upgrade it',
+    'the request is not a call of the link between clusters; check that the caller is a cluster of this product, and upgrade it',
   ],
   notAnActivationTokenError: [
     link.notAnActivationTokenError(),
     'invalid_argument',
-    'this is not an activation token; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token is not an activation token; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   clusterUninitialisedError: [
     link.clusterUninitialisedError(),
@@ -194,12 +194,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   tokenUnsealedError: [
     link.tokenUnsealedError(),
     'invalid_argument',
-    'the token is handed in unsealed: others may have read it; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token is handed in unsealed: others may have read it; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   sealedToOtherKeyError: [
     link.sealedToOtherKeyError(),
     'unauthenticated',
-    'the request is not sealed to the key of this cluster, for this set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the request is not sealed to the key of this cluster, for this set; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   activationProofError: [
     link.activationProofError(),
@@ -224,7 +224,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   restoredCopyError: [
     link.restoredCopyError(),
     'failed_precondition',
-    "this is a restored copy of a cluster: its journal is not the set's; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary",
+    "this cluster is a restored copy: its journal is not the journal of the set; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary",
   ],
   callSignatureError: [
     link.callSignatureError(),
@@ -234,7 +234,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   termNotYetAddedError: [
     link.termNotYetAddedError(2),
     'unavailable',
-    'the keyring has no term 2 yet; repeat it in a moment',
+    'the keyring has no term 2 yet; repeat the request in a moment',
   ],
   epochTooHighError: [
     link.epochTooHighError('999999.a', '000001.b'),
@@ -244,17 +244,17 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   tokenBeforeRevocationError: [
     link.tokenBeforeRevocationError(),
     'permission_denied',
-    'the token was made before this cluster was revoked; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was made before this cluster was revoked; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenExpiredError: [
     link.tokenExpiredError(1_700_000_000_000),
     'permission_denied',
-    'the token expired at 2023-11-14T22:13:20Z; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token expired at 2023-11-14T22:13:20Z; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenForOtherKeysError: [
     link.tokenForOtherKeysError(),
     'permission_denied',
-    'the token was made for other keys than those of this secondary; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was made for other keys than those of this secondary; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenInUseError: [
     link.tokenInUseError(),
@@ -264,27 +264,27 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   tokenOfOtherClusterError: [
     link.tokenOfOtherClusterError(),
     'unauthenticated',
-    'the token was not made by this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was not made by this cluster; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenOfOtherSetError: [
     link.tokenOfOtherSetError(),
     'failed_precondition',
-    'the token is of another DR set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token is of another DR set; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenOfEarlierEpochError: [
     link.tokenOfEarlierEpochError(),
     'permission_denied',
-    'the token was made before this cluster became primary again; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was made before this cluster became primary again; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenRevokedError: [
     link.tokenRevokedError(),
     'permission_denied',
-    'the token was revoked; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was revoked; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenUsedError: [
     link.tokenUsedError(),
     'permission_denied',
-    'the token has been used; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token has been used; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
 }
 

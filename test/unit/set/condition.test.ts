@@ -34,12 +34,12 @@ const away = { ...peer, node_id: 'north', connection_status: 'disconnected' }
 /** Answers of a cluster, the resulting state, and a part of the sentence that describes it. */
 const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof seen>, should: RegExp])[] = [
   ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /Invoke its init function once/],
-  ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /Reindex it/],
+  ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /Reindex the cluster/],
   ['bootstrapping', seen({ mode: 'bootstrapping' }, 503), /should be a secondary within minutes/],
   [
     'changing',
     seen({ ...secondary, operation: { id: '1', name: 'promotion', step: 'drain' } }),
-    /promotion is running, at the step drain\. It should end within a minute/,
+    /promotion is running, at the step drain\. The operation should end within a minute/,
   ],
   [
     'failing',
@@ -62,13 +62,13 @@ const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof 
   [
     'alone',
     seen({ ...primary, secondaries: [{ node_id: 'west', connection_status: 'disconnected' }] }, 200),
-    /no secondary is connected \(1 is known\)\. Connect one/,
+    /no secondary is connected \(1 is known\)\. Connect a secondary/,
   ],
   ['serving', seen(primary, 200), /to 1 secondary\. All is well/],
   [
     'one-missing',
     seen({ ...primary, secondaries: [{ ...peer, node_id: 'west' }, away] }, 200),
-    /north of its secondaries is not connected\. Connect it again/,
+    /north of its secondaries is not connected\. Connect that secondary again/,
   ],
   [
     'serving',
@@ -84,12 +84,12 @@ const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof 
     ),
     /All is well/,
   ],
-  ['activation-failed', seen({ ...secondary, activation_error: 'no way' }), /no way\. Disable it/],
-  ['follows-nobody', seen({ ...secondary, primaries: [] }), /Make it follow the present primary/],
+  ['activation-failed', seen({ ...secondary, activation_error: 'no way' }), /no way\. Disable the cluster/],
+  ['follows-nobody', seen({ ...secondary, primaries: [] }), /Make the cluster follow the present primary/],
   [
     'cut-off',
     seen({ ...secondary, state: 'idle', connection_state: 'transient_failure' }),
-    /does not answer any more\. It should answer/,
+    /does not answer any more\. A primary should answer/,
   ],
   [
     'cut-off',
@@ -98,22 +98,22 @@ const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof 
   ],
   ['syncing', seen({ ...secondary, state: 'merkle-sync' }), /streams again/],
   ['comparing', seen({ ...secondary, state: 'merkle-diff' }), /should stream, or fetch/],
-  ['stuck', seen({ ...secondary, state: 'idle' }), /Its log shows why/],
+  ['stuck', seen({ ...secondary, state: 'idle' }), /The log of the cluster shows why/],
   [
     'behind',
     seen({ ...secondary, primaries: [{ ...peer, replication_primary_canary_age_ms: '20000' }] }),
-    /is 20 s old\. A planned switch is refused until it is at most 5 s behind/,
+    /is 20 s old\. A planned switch is refused until the cluster is at most 5 s behind/,
   ],
   [
     'not-ready',
     seen({ ...secondary, readiness: { ready: false, refused_by: ['lag'], tried: '2026-01-01T00:00:00Z' } }),
-    /cannot take over: lag\. Its readiness names the obstacles/,
+    /cannot take over: lag\. The readiness of the cluster names the obstacles/,
   ],
   ['streaming', seen(secondary), /All is well/],
 ]
 
 const ADVICE =
-  /should|All is well|shows? why|Invoke|Reindex|Enable|Make|Connect|Disable|until it is|again when|obstacles/
+  /should|All is well|shows? why|Invoke|Reindex|Enable|Make|Connect|Disable|until the cluster is|again afterwards|obstacles/
 
 describe('the condition of a cluster, from its own answer', () => {
   test.each(vectors)('the condition of a cluster: %s', async (state, given, should) => {

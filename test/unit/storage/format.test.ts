@@ -15,7 +15,7 @@ const others: [format: number | undefined, named: string][] = [
 const refusal = (what: string, named: string) =>
   expect.objectContaining({
     code: 'unknown_format',
-    message: `the ${what} has ${named}, and this version knows format 1 only; deploy the version that stored it; nothing has been changed`,
+    message: `the ${what} has ${named}, and this version knows format 1 only; deploy the version that stored the item; nothing has been changed`,
   })
 
 describe('a cluster record', () => {
@@ -60,7 +60,7 @@ describe('attributes that this version requires', () => {
       expect(() => fromStoredItem(kind, stored, 0)).toThrow(
         expect.objectContaining({
           code: 'unknown_format',
-          message: `the stored ${kind} has no ${missing}, and this version relies on it; deploy the version that stored it; nothing has been changed`,
+          message: `the stored ${kind} has no ${missing}, and this version relies on it; deploy the version that stored the item; nothing has been changed`,
         }),
       )
     },

@@ -51,7 +51,7 @@ const CLEAN = { whole: false, roots: [false, false], pages: [null, null] }
 
 async function reindex(name: string, options = {}): Promise<void> {
   const { body } = await set.at(name).ok('POST', '/sys/replication/reindex', options)
-  expect(body.warnings[0]).toMatch(/rebuilt in the background/)
+  expect(body.warnings[0]).toMatch(/rebuilds its Merkle tree in the background/)
   await set.settled()
 }
 
@@ -195,7 +195,7 @@ describe('a check of the Merkle tree', () => {
     ['alone', 'reindex', 'POST', {}, 400, /keeps no tree/],
     ['east', 'dr/secondary/merkle-check', 'POST', {}, 400, /not a DR secondary/],
     ['east', 'dr/secondary/reindex', 'POST', {}, 400, /not a DR secondary/],
-    ['east', 'reindex', 'POST', { diff: true }, 400, /follows none/],
+    ['east', 'reindex', 'POST', { diff: true }, 400, /follows no primary/],
   ])('is refused: %s %s', async (name, path, method, body, status, text) => {
     const reply = await set.at(name).request(method, `/sys/replication/${path}`, body)
     expect(reply.status).toBe(status)

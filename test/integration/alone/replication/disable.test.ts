@@ -78,8 +78,8 @@ describe('a secondary that leaves its set', () => {
     const reply = await disable()
     expect([reply.status, reply.body.data]).toEqual([200, null])
     expect(reply.body.warnings).toEqual([
-      expect.stringContaining('forgotten its set'),
-      expect.stringContaining('both hold the same tokens'),
+      expect.stringContaining('left its set'),
+      expect.stringContaining('both clusters hold the same tokens'),
     ])
     await isAlone()
     const [east, west] = [await batchToken('east'), await batchToken('west')]

@@ -140,7 +140,7 @@ describe('a drill', () => {
       result: 'stopped',
       step: 'follow',
       text: expect.stringContaining('403'),
-      next: expect.stringMatching(/the peer is primary and serves.*update-primary/),
+      next: expect.stringMatching(/the peer is the primary and serves clients.*update-primary/),
     })
     expect(await modes()).toEqual(['secondary', 'primary'])
     expect(set.at('east').told.findLast(({ message }) => message === 'drill')?.level).toBe('error')

@@ -129,7 +129,7 @@ describe('a promotion that waits for a silent primary', () => {
     const reply = await asked('west', 'update-primary', { token: '' })
     expect(reply.status, reply.text).toBe(200)
     expect(set.clock.now() - begun).toBeLessThanOrEqual(2000)
-    expect((await promoted).text).toMatch(/another operation has replaced this one: update-primary; GET/)
+    expect((await promoted).text).toMatch(/another operation has replaced this operation: update-primary; GET/)
     expect(await operationOf(operation)).toMatchObject({ status: 'failed' })
     await set.settled()
     expect((await set.at('west').head()).mode).toBe('applying')
@@ -145,7 +145,7 @@ describe('a promotion that waits for a silent primary', () => {
     expect(reply.text).toMatch(/the last \d+ positions of the primary’s journal did not arrive/)
     expect(set.clock.now() - begun).toBeLessThanOrEqual(15_000)
     const passedOver = await promoted
-    expect(passedOver.text).toMatch(/another operation has replaced this one: promotion; GET/)
+    expect(passedOver.text).toMatch(/another operation has replaced this operation: promotion; GET/)
     expect(passedOver.headers).not.toHaveProperty('retry-after')
     expect(await health('west')).toBe(200)
     expect((await set.at('west').record()).promotions).toBe(1)
@@ -164,7 +164,7 @@ describe('a promotion that waits for a silent primary', () => {
     const { promoted } = await waitsInDrain()
     const joined = await asked('west', 'promote')
     expect(joined.status).toBe(503)
-    expect(joined.text).toMatch(/at the step drain.*update-primary, or a promotion with force, replaces it/)
+    expect(joined.text).toMatch(/at the step drain.*update-primary, or a promotion with force, replaces the operation/)
     set.heal('east', 'west')
     await promoted
     await set.settled()

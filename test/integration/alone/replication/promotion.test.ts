@@ -117,7 +117,7 @@ describe('a planned promotion', () => {
     })
     const failed = await promote('west')
     expect(failed.status).toBe(503)
-    expect(failed.text).toMatch(/handed-over-not-claimed.*repeat this here.*promote the old primary again/)
+    expect(failed.text).toMatch(/handed-over-not-claimed.*repeat the promotion of this cluster.*promote the old primary again/)
     expect((await set.at('west').head()).mode).toBe('applying')
     set.heal('east', 'west')
     expect((await promote('west')).status).toBe(200)
@@ -132,7 +132,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     expect(reply.status).toBe(503)
     expect(reply.headers['retry-after']).toBe('15')
     expect(reply.text).toMatch(
-      /does not answer; it last answered \d+ s ago; .*; repeat this later, or use force/,
+      /does not answer; it last answered \d+ s ago; .*; repeat the request later, or use force/,
     )
     set.heal('east', 'west')
     expect((await promote('west', { primary_cluster_addr: 'ftp://a' })).status).toBe(400)
@@ -154,7 +154,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     )
     const reply = await promote('west')
     expect(reply.status).toBe(503)
-    expect(reply.text).toMatch(/corrupted: .*; a reindex is running; repeat this later, or use force/)
+    expect(reply.text).toMatch(/corrupted: .*; a reindex is running; repeat the request later, or use force/)
     await nothingHasHappened()
   })
 

@@ -221,7 +221,7 @@ describe('an obstacle', () => {
     const after = (await set.at('west').ok('GET', `${DR}/readiness`)).body.data
     expect(after).toMatchObject({ mode: 'primary', ready: false })
     expect(after.checks.filter(({ passes }: { passes: boolean }) => !passes)).toMatchObject([
-      { name: 'secondaries', text: 'no secondary is known' },
+      { name: 'secondaries', text: 'this cluster knows no secondary' },
     ])
   })
 

@@ -108,7 +108,7 @@ describe('a restored copy of a secondary that still runs', () => {
     for (const given of [{}, { force: true }]) {
       const refused = await promotions(set).promote('west', given)
       expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('a restored copy')])
-      expect(refused.text).toContain('secondary/disable makes an ordinary cluster of it')
+      expect(refused.text).toContain('secondary/disable makes this cluster an ordinary cluster')
     }
     expect([await health(set, 'east'), await health(set, 'west')]).toEqual([200, 472])
   })

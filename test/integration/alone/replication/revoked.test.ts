@@ -64,7 +64,7 @@ test('the activation of a secondary that is revoked during its first sync fails 
     state: 'idle',
     connection_state: 'transient_failure',
     activation_error:
-      'the primary no longer admits this cluster, so the first sync was given up: west was revoked; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+      'the primary no longer admits this cluster, so the first sync was given up: west was revoked; give the calling cluster a new activation token by POST sys/replication/dr/secondary/update-primary',
   })
   await promotions(set).giveToken('west')
   const given = { dr_operation_token: OPERATION_TOKEN, token: await tokenFor('west-again') }

@@ -202,8 +202,8 @@ describe('a promotion without force, behind a front that sends unsigned answers'
       set.pass(3_600_000)
       const { reply } = await toTheEnd('promote')
       expect(reply.status).toBe(503)
-      expect(reply.text).toMatch(/may be serving behind it: .*(HTTP 503|it said: )/)
-      expect(reply.text).toMatch(/repeat this later, or use force/)
+      expect(reply.text).toMatch(/may still be serving clients: .*(HTTP 503|it said: )/)
+      expect(reply.text).toMatch(/repeat the request later, or use force/)
     },
   )
 

@@ -119,7 +119,7 @@ describe('a planned switch with one prepared token', () => {
     const demoted = await post('west', 'primary/demote')
     expect([demoted.status, demoted.body.warnings]).toEqual([
       200,
-      [expect.stringContaining('demoted already, or has handed over')],
+      [expect.stringContaining('already demoted, or has handed over')],
     ])
     expect(demoted.body.data).toEqual({
       final_wal: (await set.at('west').head()).last,
@@ -143,7 +143,7 @@ async function seenIncomplete(stopsAt: ReturnType<ClusterSet['freezeAt']>[]): Pr
   for (const { reached, thaw } of stopsAt) {
     await reached
     const { headers, body } = await set.at('east').ok('GET', `${R}/divergence`)
-    expect(body.data).toMatchObject({ complete: false, waits_for: expect.stringMatching(/repeat this/) })
+    expect(body.data).toMatchObject({ complete: false, waits_for: expect.stringMatching(/repeat the request/) })
     expect(headers['retry-after']).toBe('2')
     thaw()
   }

@@ -99,7 +99,7 @@ describe('update-primary with an empty token', () => {
   test('can be followed by an update with a token, without a wipe', async () => {
     const { treeId, set: of } = await set.at('west').record()
     const reply = await update({ token: await tokenOf('east') })
-    expect([reply.status, reply.body.warnings]).toEqual([200, [expect.stringContaining('its items stay')]])
+    expect([reply.status, reply.body.warnings]).toEqual([200, [expect.stringContaining('keeps its items')]])
     await follows()
     expect(await set.at('west').record()).toMatchObject({ treeId, set: of })
     expect(await status()).toMatchObject({ state: 'stream-wals', connection_state: 'ready' })

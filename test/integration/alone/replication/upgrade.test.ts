@@ -14,7 +14,7 @@ import { versionOf } from '../../../support/set/versions.ts'
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west']
-const UPGRADE_SECONDARY = `this cluster speaks format ${LINK_FORMAT + 1}, the secondary ${LINK_FORMAT} at most; upgrade the secondary first; it keeps its data`
+const UPGRADE_SECONDARY = `this cluster speaks format ${LINK_FORMAT + 1}, the secondary ${LINK_FORMAT} at most; upgrade the secondary first; the secondary keeps its data`
 
 let later: Awaited<ReturnType<typeof versionOf>>
 beforeAll(async () => {
@@ -119,7 +119,7 @@ describe('an upgrade in the right order', () => {
     expect([reply.status, reply.body.warnings]).toEqual([
       200,
       expect.arrayContaining([
-        `the primary speaks format ${LINK_FORMAT}, this cluster ${LINK_FORMAT + 1}: it cannot come back as a secondary before its upgrade`,
+        `the primary speaks format ${LINK_FORMAT}, this cluster ${LINK_FORMAT + 1}: the primary cannot return as a secondary before its upgrade`,
       ]),
     ])
     await giveToken('east')

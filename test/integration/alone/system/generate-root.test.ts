@@ -132,7 +132,7 @@ describe('generating a root token', () => {
     clock.ahead += 3_600_000
     expect((await ask('GET', '/attempt'))[1]).toMatchObject({ started: false, nonce: '', progress: 0 })
     expect((await give(nonce, host.recovery_keys[1]))[1].errors).toEqual([
-      'no root generation in progress; start one by POST sys/generate-root/attempt',
+      'no root generation in progress; start an attempt by POST sys/generate-root/attempt',
     ])
     expect((await ask('PUT', '/attempt', {}))[0]).toBe(200)
   })

@@ -66,7 +66,7 @@ describe.each([
     const Item = { ...stored, ...(format === undefined ? {} : { format }) }
     await sendAt(host)('PutItem', { TableName: host.tables.cluster, Item })
     const errors = [
-      `the cluster record has ${named}, and this version knows format 1 only; deploy the version that stored it; nothing has been changed`,
+      `the cluster record has ${named}, and this version knows format 1 only; deploy the version that stored the item; nothing has been changed`,
     ]
     for (const [method, path] of [
       ['GET', '/sys/health'],

@@ -241,7 +241,7 @@ describe('fences that change nothing', () => {
     const one = await claimant('west', 4)
     await one.heartbeat(0, 4)
     expect(await one.fence()).toMatchObject({
-      refusal: { code: 'failed_precondition', text: expect.stringContaining('has given it up') },
+      refusal: { code: 'failed_precondition', text: expect.stringContaining('has given up that epoch') },
     })
     await isUntouched()
     const later = formatEpoch(5, one.cluster)

@@ -97,7 +97,7 @@ describe('activating a secondary', () => {
       w.write(key('reindex'), { treeId: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the journal is 0 % built; repeat this with the same token when it is complete',
+      message: 'the journal is 0 % built; repeat the request with the same token when the journal is complete',
     })
     for (const [done, percent] of [
       [100, 33],
@@ -305,7 +305,7 @@ describe('answers of the link by the cluster’s role', () => {
     expect(readUnverifiedLinkOutcome(await w.serve('Keyring', call, ''))).toMatchObject({
       refusal: {
         code: 'failed_precondition',
-        text: expect.stringContaining('another primary came after it'),
+        text: expect.stringContaining('another primary came after this cluster'),
       },
     })
   })

@@ -191,7 +191,7 @@ describe('the check before a drill', () => {
     [
       'with two primaries',
       () => (answers['peer sys/replication/dr/status'] = { data: { mode: 'primary', cluster_id: SET } }),
-      /but primary/,
+      /the mode of the peer is primary/,
     ],
     [
       'with an empty readiness answer of the primary',
@@ -202,7 +202,7 @@ describe('the check before a drill', () => {
       'without a readiness answer of the primary',
       () =>
         (answers['own sys/replication/dr/readiness'] = { status: 403, data: readiness(), text: 'denied' }),
-      /own readiness answers 403: denied/,
+      /the readiness of this cluster answers 403: denied/,
     ],
     [
       'if the secondary is not ready',

@@ -70,7 +70,7 @@ describe('a demotion', () => {
     expect((await demote()).answer).toEqual({
       kind: 'data',
       data: { final_wal: 17, epoch: '000003.0123456789ab' },
-      warnings: [expect.stringContaining('demoted already')],
+      warnings: [expect.stringContaining('already demoted')],
     })
     expect([started, commits]).toEqual([[], []])
   })
@@ -80,7 +80,7 @@ describe('a demotion', () => {
       'during another role change',
       { operation: 'o' },
       {},
-      'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
+      'busy: another role change of this cluster is under way; repeat the request when GET sys/replication/dr/status shows that the role change has ended',
     ],
     [
       'if the operation failed',
@@ -92,7 +92,7 @@ describe('a demotion', () => {
       'if it takes longer than a request may',
       {},
       {},
-      'busy: the operation <id> (demotion) is still running, at the step close; GET sys/replication/dr/status shows its progress',
+      'busy: the operation <id> (demotion) is still running, at the step close; GET sys/replication/dr/status shows the progress of the operation',
     ],
   ])('the demotion is refused %s', async (_, parts, becomes, text) => {
     expect(await world(parts, becomes).demote().catch(codeAndText)).toBe(text)

@@ -180,7 +180,7 @@ describe('completeness of the loss report', () => {
       head('applying', 'old'),
       /^the journal of the primary/,
     ],
-    ['is incomplete during a sync', follows, head('syncing'), /^the end of the sync/],
+    ['is incomplete during a sync', follows, head('syncing'), /^the end of the running sync/],
     [
       'is incomplete on a secondary that follows nobody',
       { mode: 'secondary' } as never,
@@ -191,7 +191,7 @@ describe('completeness of the loss report', () => {
       'is incomplete while a primary steps down',
       { mode: 'primary' } as never,
       head('closed', ''),
-      /change of the role/,
+      /role change/,
     ],
     [
       'is incomplete during an operation',
@@ -236,7 +236,7 @@ describe('descriptions of items', () => {
     ['access', 'acc#access#f', 'i-01', {}, 'access-list entry of instance i-01 at auth/cloud'],
     ['deny', 'acc#deny#3', `${tag}:signature`, {}, `denial of the role tag ${tag} at auth/cloud`],
     ['role', 'acc#role', 'web', {}, 'role web of auth/cloud'],
-    ['role', 'gone#role', 'web', undefined, 'role web of a mount that is not there (gone)'],
+    ['role', 'gone#role', 'web', undefined, 'role web of a mount that does not exist (gone)'],
     ['sts-role', 'acc#sts', '111122223333', {}, 'STS role for account 111122223333 of auth/cloud'],
     ['policy', 'policy', 'reader', {}, 'policy reader'],
     ['of-a-later-version', 'x', 'y', {}, 'of-a-later-version y'],

@@ -34,7 +34,7 @@ describe('the endpoint recover', () => {
   test('recover stores the request, and wakes the puller', async () => {
     const { recover, woken } = world(following)
     const { answer, changes, afterwards } = recover()
-    expect(answer.warnings).toEqual([expect.stringContaining('starts again')])
+    expect(answer.warnings).toEqual([expect.stringContaining('tries again')])
     expect(changes).toEqual([
       expect.objectContaining({ kind: 'put', key: key('recovery'), data: { at: NOW }, expected: 'any' }),
     ])
@@ -43,7 +43,7 @@ describe('the endpoint recover', () => {
   })
 
   test.each<[parts: Partial<ClusterRecord>, warning: string]>([
-    [{ link: own }, 'follows nobody'],
+    [{ link: own }, 'follows no primary'],
     [{ mode: 'primary', link: own }, 'is a primary'],
   ])('recover changes nothing on %o and says why', (parts, warning) => {
     const { answer, ...rest } = world(parts).recover()
@@ -53,7 +53,7 @@ describe('the endpoint recover', () => {
 
   test('a cluster without a set refuses recover', () => {
     expect(() => world({ mode: 'disabled' }).recover()).toThrow(
-      'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+      'this cluster is in no DR set, so this cluster has no link to other clusters; send this request to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
     )
   })
 })

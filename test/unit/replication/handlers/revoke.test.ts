@@ -218,25 +218,25 @@ describe('nothing is revoked or retired', () => {
       'by a name of an admission and of another cluster',
       'a',
       [secondary({ id: 'a', cluster: CLUSTER }), signedBy([OTHER, 'a'])],
-      two(`${CLUSTER} (admitted under it), ${OTHER} (of that name or id)`),
+      two(`${CLUSTER} (admitted under that name), ${OTHER} (the cluster with that name or id)`),
     ],
     [
       'by a name of a revoked admission and of another cluster',
       'a',
       [secondary({ id: 'a', cluster: CLUSTER, revokedAt: 5 }), signedBy([OTHER, 'a'])],
-      two(`${CLUSTER} (admitted under it), ${OTHER} (of that name or id)`),
+      two(`${CLUSTER} (admitted under that name), ${OTHER} (the cluster with that name or id)`),
     ],
     [
       'by the name of a revoked token and of a cluster',
       'a',
       [secondary({ id: 'a', revokedAt: 5 }), signedBy([OTHER, 'a'])],
-      two(`an activation token that no cluster has used, ${OTHER} (of that name or id)`),
+      two(`an activation token that no cluster has used, ${OTHER} (the cluster with that name or id)`),
     ],
     [
       'by a name that two clusters have',
       'a',
       [signedBy([OTHER, 'a'], [CLUSTER, 'a'])],
-      two(`${OTHER} (of that name or id), ${CLUSTER} (of that name or id)`),
+      two(`${OTHER} (the cluster with that name or id), ${CLUSTER} (the cluster with that name or id)`),
     ],
   ])('%s', async (_, id, items, texts) => {
     const { done, notes, commits } = revoking(id, { items }, { retire: true })
@@ -258,7 +258,7 @@ test('revoking an unused token does not revoke the cluster of the same name, and
   const items = [secondary({ id: 'a' }), signedBy([OTHER, 'a'])]
   const { done, commits } = revoking('a', { items })
   expect((await done()).answer.warnings).toEqual([
-    `the cluster ${OTHER} has the name a too, and is not revoked: only an unused activation token was; give its id to revoke it`,
+    `only an unused activation token was revoked; the cluster ${OTHER}, which is also named a, is not revoked: to revoke that cluster, give its id`,
   ])
   expect(revokedIn(commits)).toEqual(['secondary a'])
 })
@@ -286,7 +286,7 @@ test.each<[string, id: string, items: Item[]]>([
   async (_, id, items) => {
     const { done, notes, commits } = revoking(id, { items })
     const { warnings } = (await done()).answer
-    expect(warnings?.[0]).toBe(`${id} was revoked already, at 1970-01-01T00:00:05Z; that revocation holds`)
+    expect(warnings?.[0]).toBe(`${id} was already revoked at 1970-01-01T00:00:05Z; that revocation stays in force`)
     expect([notes, commits]).toEqual([[], []])
   },
 )

@@ -182,25 +182,25 @@ describe('requesting an activation token', () => {
       'a ttl of 0',
       { id: 'a', ttl: 0 },
       [],
-      'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+      'ttl must be longer than 0 seconds, and 24 hours at most; leave ttl out for a ttl of 30 minutes',
     ],
     [
       'a ttl of more than a day',
       { id: 'a', ttl: 86_401 },
       [],
-      'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+      'ttl must be longer than 0 seconds, and 24 hours at most; leave ttl out for a ttl of 30 minutes',
     ],
     [
       'a public key that cannot encrypt',
       { id: 'a', secondary_public_key: Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64') },
       [],
-      'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+      'secondary_public_key is not a public key of a cluster; copy the whole key from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
     [
       'a malformed public key',
       { id: 'a', secondary_public_key: 'AAAA' },
       [],
-      'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+      'secondary_public_key is not a public key of a cluster; copy the whole key from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
   ])('a request with %s is rejected', async (_, given, items, text) => {
     const { call } = await callOf(given, { items })
@@ -270,7 +270,7 @@ describe('making a public key on a future secondary', () => {
     const { call } = await callOf({}, { mode: 'primary' })
     expect(await generateLinkPublicKey(call).catch(codeAndText)).toEqual([
       'invalid_request',
-      'this cluster is a DR primary: it made its keys when it became one; send this to the cluster that becomes its secondary',
+      'this cluster is a DR primary, and made its keys when it became a primary; send this request to the cluster that becomes a secondary',
     ])
   })
 })

@@ -160,7 +160,7 @@ describe('the endpoint secondary/enable', () => {
   })
 
   const MAKE =
-    'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster'
+    'make a token on the primary by POST sys/replication/dr/primary/secondary-token; a token for a public key needs the newest public key of this cluster'
   test.each<[name: string, given: Record<string, unknown>, world: World, text: string]>([
     [
       'a malformed token',
@@ -172,25 +172,25 @@ describe('the endpoint secondary/enable', () => {
       'an expired token',
       { token: tokenUntil(NOW / 1000) },
       {},
-      'invalid_request: token has expired; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
+      'invalid_request: token has expired; make another token on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
     ],
     [
       'a primary',
       { token: TOKEN },
       { mode: 'primary' },
-      'invalid_request: this cluster is a DR primary; if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
+      'invalid_request: this cluster is a DR primary; if the data of this cluster may be lost, end its set by POST sys/replication/dr/primary/disable first',
     ],
     [
       'a second role change',
       { token: TOKEN },
       { record: { operation: 'other' } },
-      'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
+      'busy: another role change of this cluster is under way; repeat the request when GET sys/replication/dr/status shows that the role change has ended',
     ],
     [
       'a concurrent role change',
       { token: TOKEN },
       { verdicts: ['conflict'] },
-      'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
+      'busy: another role change of this cluster is under way; repeat the request when GET sys/replication/dr/status shows that the role change has ended',
     ],
     [
       'a certificate file that the deployment does not contain',
@@ -202,7 +202,7 @@ describe('the endpoint secondary/enable', () => {
       'an invalid certificate',
       { token: TOKEN, ca_cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
       {},
-      'invalid_request: ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities; leave them out if a public authority issued the certificate of the primary',
+      'invalid_request: ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities; leave the three fields out if a public authority issued the certificate of the primary',
     ],
     [
       'a token that the primary refuses',
@@ -225,7 +225,7 @@ describe('the endpoint secondary/enable', () => {
       'an operation that takes too long',
       { token: TOKEN },
       {},
-      'busy: the operation <id> (activation) is still running, at the step handshake; GET sys/replication/dr/status shows its progress',
+      'busy: the operation <id> (activation) is still running, at the step handshake; GET sys/replication/dr/status shows the progress of the operation',
     ],
   ])('secondary/enable rejects %s', async (_, given, parts, text) => {
     expect(await world(parts).enable(given).catch(codeAndText)).toBe(text)

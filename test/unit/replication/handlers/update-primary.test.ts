@@ -15,11 +15,11 @@ function wanted(raw: Record<string, unknown>): unknown {
 }
 
 const NEITHER =
-  'invalid_request: neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody'
+  'invalid_request: neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow no primary'
 const BOTH =
-  'invalid_request: both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one'
+  'invalid_request: both token and update_primary_addrs are given; give the token of another primary, or addresses of the present primary'
 const NO_ADDRESS =
-  'invalid_request: update_primary_addrs must have 1 to 16 addresses; list the addresses of the primary in the order in which to try them'
+  'invalid_request: update_primary_addrs must have 1 to 16 addresses; list the addresses of the primary in the order of the attempts'
 
 describe('parameters of secondary/update-primary', () => {
   test.each<[name: string, raw: Record<string, unknown>, expected: unknown]>([

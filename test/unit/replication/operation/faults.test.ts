@@ -8,9 +8,9 @@ import { defined } from '../../../../shared/values/defined.ts'
 
 type Row = readonly [fault: fault.OperationFailed, code: fault.OperationFailed['code'], text: string]
 
-const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
+const MAKE_TOKEN = 'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
 const AS_IT_IS =
-  'GET sys/replication/dr/status shows the present role of this cluster: ask for what that role allows'
+  'GET sys/replication/dr/status shows the present role of this cluster: send a request that this role allows'
 const LOG_TELLS =
   'find the details in the log of this cluster by the id of the operation; if GET sys/replication/dr/status does not show the requested role, repeat the request: completed steps are not repeated'
 
@@ -18,37 +18,37 @@ const rows: Readonly<Record<string, Row>> = {
   bucketsChangingError: [
     fault.bucketsChangingError(),
     'busy',
-    'some buckets of the tree keep changing; repeat this later',
+    'some buckets of the tree keep changing; repeat the request later',
   ],
   comparisonFailedError: [
     fault.comparisonFailedError(new Error('no answer')),
     'busy',
-    "the tree was rebuilt, but could not be compared with the primary's: no answer; repeat this later",
+    "the tree was rebuilt, but could not be compared with the primary's: no answer; repeat the request later",
   ],
   journalEndsDifferError: [
     fault.journalEndsDifferError('000001.a/7', '000001.a/6'),
     'busy',
-    'the primary’s journal ends at 000001.a/7, and this cluster’s at 000001.a/6; repeat this later, or use force',
+    'the primary’s journal ends at 000001.a/7, and this cluster’s at 000001.a/6; repeat the request later, or use force',
   ],
   handoverRefusedError: [
     fault.handoverRefusedError('why'),
     'busy',
-    'the primary does not hand over: why; nothing has changed on either cluster; repeat this later, or use force',
+    'the primary does not hand over: why; nothing has changed on either cluster; repeat the request later, or use force',
   ],
   handoverUnansweredError: [
     fault.handoverUnansweredError(),
     'busy',
-    'the primary was asked to hand over, and did not answer; repeat this later, or use force',
+    'the primary did not answer the request to hand over; repeat the request later, or use force',
   ],
   hashesChangingError: [
     fault.hashesChangingError(),
     'busy',
-    'the hashes of the tree keep changing; repeat this later',
+    'the hashes of the tree keep changing; repeat the request later',
   ],
   noPrimaryToCompareError: [
     fault.noPrimaryToCompareError(),
     'invalid_request',
-    'this cluster follows no primary that it could be compared with; leave diff out',
+    'this cluster follows no primary to compare its items with; leave diff out',
   ],
   primaryReplacedError: [
     fault.primaryReplacedError('west was admitted before; give it another token'),
@@ -58,7 +58,7 @@ const rows: Readonly<Record<string, Row>> = {
   operationReplacedError: [
     fault.operationReplacedError('update-primary'),
     'passed_over',
-    'another operation has replaced this one: update-primary; GET sys/replication/dr/status shows its progress',
+    'another operation has replaced this operation: update-primary; GET sys/replication/dr/status shows the progress of the new operation',
   ],
   promotionRefusedError: [
     fault.promotionRefusedError({ code: 'busy', text: 'what is wrong; what to do next' }),
@@ -68,33 +68,33 @@ const rows: Readonly<Record<string, Row>> = {
   handoverIncompleteError: [
     fault.handoverIncompleteError(7, 6),
     'busy',
-    'the primary’s journal ends at position 7, and this cluster receives nothing beyond 6; repeat this later, or use force',
+    'the primary’s journal ends at position 7, and this cluster receives nothing beyond 6; repeat the request later, or use force',
   ],
   handoverEntriesError: [
     fault.handoverEntriesError('a staged journal entry is missing'),
     'busy',
-    'received journal entries cannot be applied: a staged journal entry is missing; repeat this later, or use force',
+    'received journal entries cannot be applied: a staged journal entry is missing; repeat the request later, or use force',
   ],
   syncStartedError: [
     fault.syncStartedError(),
     'busy',
-    'a sync has begun meanwhile (merkle-sync); repeat this later, or use force',
+    'a sync has begun meanwhile (merkle-sync); repeat the request later, or use force',
   ],
-  syncRunningError: [fault.syncRunningError(), 'busy', 'a sync is under way; repeat this later'],
+  syncRunningError: [fault.syncRunningError(), 'busy', 'a sync is under way; repeat the request later'],
   invalidActivationTokenError: [
     fault.invalidActivationTokenError(),
     'invalid_request',
-    'this is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token is not an activation token for this cluster; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenSetMismatchError: [
     fault.tokenSetMismatchError(),
     'invalid_request',
-    'the token is of a different replication set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token is of a different replication set; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   noTreeInModeError: [
     fault.noTreeInModeError('disabled'),
     'invalid_request',
-    'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
+    'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has a tree',
   ],
   treeBusyError: [
     fault.treeBusyError(new Error('what is wrong; what to do next')),
@@ -104,7 +104,7 @@ const rows: Readonly<Record<string, Row>> = {
   treeStillBuildingError: [
     fault.treeStillBuildingError(),
     'busy',
-    'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
+    'the tree is being built; repeat the request when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
   primaryAnswerMissingError: [
     fault.primaryAnswerMissingError(),
@@ -139,12 +139,12 @@ const rows: Readonly<Record<string, Row>> = {
   operationEndedError: [
     fault.operationEndedError(),
     'internal',
-    'the operation has ended; GET sys/replication/dr/status shows how it ended',
+    'the operation has ended; GET sys/replication/dr/status shows the outcome of the operation',
   ],
   unknownOperationError: [
     fault.unknownOperationError(),
     'internal',
-    `there is no such operation; ${AS_IT_IS}`,
+    `the requested operation does not exist on this cluster; ${AS_IT_IS}`,
   ],
   admissionLostError: [
     fault.admissionLostError(new Error('west was revoked; give it another token')),
@@ -154,12 +154,12 @@ const rows: Readonly<Record<string, Row>> = {
   handshakeFailedError: [
     fault.handshakeFailedError(new LinkRefused('permission_denied', 'the token was revoked')),
     'activation_failed',
-    'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
+    'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: check that this cluster reaches the primary, and that the token was neither used nor revoked',
   ],
   roleChangeRunningError: [
     fault.roleChangeRunningError(),
     'busy',
-    'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
+    'another role change of this cluster is under way; repeat the request when GET sys/replication/dr/status shows that the role change has ended',
   ],
   roleChangedMeanwhileError: [
     fault.roleChangedMeanwhileError(),
@@ -180,7 +180,7 @@ const rows: Readonly<Record<string, Row>> = {
   treeTooLargeError: [
     fault.treeTooLargeError(),
     'busy',
-    'one run has 15 minutes, and could not read all tables in that time; repeat this when there are fewer writes',
+    'the run could not read all tables within 15 minutes; repeat the request when clients write less',
   ],
 }
 
@@ -226,9 +226,9 @@ test.each(Object.entries(rows))(
 )
 
 test.each([
-  ['States.Timeout', '', 'its Lambda was stopped, or could not be started'],
-  ['Lambda.TooManyRequestsException', '', 'its Lambda was stopped, or could not be started'],
-  ['AccessDeniedException', '', 'the IAM role of its function does not allow what the step needs'],
+  ['States.Timeout', '', 'the Lambda function of the step was stopped, or could not be started'],
+  ['Lambda.TooManyRequestsException', '', 'the Lambda function of the step was stopped, or could not be started'],
+  ['AccessDeniedException', '', 'the IAM role of the step’s function lacks a permission that the step needs'],
   ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'an unexpected error'],
   ['ApiError', '{"errorMessage":"the storage is busy"}', 'the storage is busy'],
   ['ApiError', 'the storage is busy', 'the storage is busy'],

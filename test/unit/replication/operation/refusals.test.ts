@@ -36,32 +36,32 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   caTooLargeError: [
     role.caTooLargeError(),
     'invalid_request',
-    'the certificates of authorities are larger than 32 KiB; give only those of the certificate of the primary',
+    'the certificates of authorities are larger than 32 KiB; give only the authorities of the primary’s certificate',
   ],
   invalidCaError: [
     role.invalidCaError(),
     'invalid_request',
-    'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities; leave them out if a public authority issued the certificate of the primary',
+    'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities; leave the three fields out if a public authority issued the certificate of the primary',
   ],
   becomingSecondaryError: [
     role.becomingSecondaryError({}),
     'busy',
-    'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
+    'this cluster is becoming a DR secondary and serves no clients; repeat the request when GET sys/health answers 472',
   ],
   checkStartConflictError: [
     role.checkStartConflictError(),
     'busy',
-    'other checks are being started at the same time; repeat this: it then waits for the running check',
+    'other checks are being started at the same time; repeat the request, which then waits for the running check',
   ],
   diffNeedsPrimaryError: [
     role.diffNeedsPrimaryError(),
     'invalid_request',
-    'diff compares a secondary with the primary that it follows, and this cluster follows none; leave it out',
+    'diff compares a secondary with its primary, and this cluster follows no primary; leave it out',
   ],
   tokenOfDifferentSetError: [
     role.tokenOfDifferentSetError(),
     'invalid_request',
-    'token is of a different replication set; make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
+    'token is of a different replication set; make a token on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
   ],
   operationFailedError: [
     role.operationFailedError({ code: 'internal', text: 'what is wrong; what to do next' }),
@@ -81,42 +81,42 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   journalBusyError: [
     journal.journalBusyError(),
     'busy',
-    'the journal is still being written; repeat this: what was done stays done',
+    'the journal is still being written; repeat the request: completed steps are kept',
   ],
   invalidTokenTtlError: [
     role.invalidTokenTtlError(),
     'invalid_request',
-    'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+    'ttl must be longer than 0 seconds, and 24 hours at most; leave ttl out for a ttl of 30 minutes',
   ],
   addressCountError: [
     role.addressCountError(),
     'invalid_request',
-    'update_primary_addrs must have 1 to 16 addresses; list the addresses of the primary in the order in which to try them',
+    'update_primary_addrs must have 1 to 16 addresses; list the addresses of the primary in the order of the attempts',
   ],
   noOwnJournalError: [
     journal.noOwnJournalError(),
     'busy',
-    'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no role change',
+    'this cluster does not write a journal of its own; repeat the request when GET sys/replication/dr/status shows no role change',
   ],
   noPublicKeyOfPrimaryError: [
     role.noPublicKeyOfPrimaryError(),
     'invalid_request',
-    'this cluster is a DR primary: it made its keys when it became one; send this to the cluster that becomes its secondary',
+    'this cluster is a DR primary, and made its keys when it became a primary; send this request to the cluster that becomes a secondary',
   ],
   noTreeError: [
     role.noTreeError('disabled'),
     'invalid_request',
-    'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
+    'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has a tree',
   ],
   updateMissingError: [
     role.updateMissingError(),
     'invalid_request',
-    'neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody',
+    'neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow no primary',
   ],
   noClusterToRevokeError: [
     role.noClusterToRevokeError('wset', ['west (c-2)', 'c-3']),
     'invalid_request',
-    'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this one does not know',
+    'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this cluster does not know',
   ],
   notAPrimaryError: [
     role.notAPrimaryError('disabled'),
@@ -126,12 +126,12 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   notASecondaryError: [
     role.notASecondaryError('primary'),
     'invalid_request',
-    'not a DR secondary: the mode of this cluster is primary; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+    'not a DR secondary: the mode of this cluster is primary; send this request to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   ],
   notInASetError: [
     role.notInASetError(),
     'invalid_request',
-    'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
+    'this cluster is in no DR set, so this cluster has no link to other clusters; send this request to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   ],
   parameterNeedsTokenError: [
     role.parameterNeedsTokenError('ca_cert'),
@@ -141,92 +141,92 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   operationRunningError: [
     role.operationRunningError('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
     'busy',
-    'the operation o-1 (promotion) is still running, at the step verify, at position 000001.a/7; GET sys/replication/dr/status shows its progress',
+    'the operation o-1 (promotion) is still running, at the step verify, at position 000001.a/7; GET sys/replication/dr/status shows the progress of the operation',
   ],
   selfRevocationError: [
     role.selfRevocationError('east'),
     'invalid_request',
-    'id: "east" is this cluster itself; nothing was revoked; give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
+    'id: "east" is this cluster itself; nothing was revoked; give the name or the UUID of another cluster: GET sys/replication/dr/status lists the clusters under terms as given_to',
   ],
   primaryCannotJoinError: [
     role.primaryCannotJoinError(),
     'invalid_request',
-    'this cluster is a DR primary; if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
+    'this cluster is a DR primary; if the data of this cluster may be lost, end its set by POST sys/replication/dr/primary/disable first',
   ],
   invalidPublicKeyError: [
     role.invalidPublicKeyError(),
     'invalid_request',
-    'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+    'secondary_public_key is not a public key of a cluster; copy the whole key from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   ],
   clusterRecordBusyError: [
     journal.clusterRecordBusyError(),
     'busy',
-    'the cluster record is being changed; repeat this: what was done stays done',
+    'the cluster record is being changed; repeat the request: completed steps are kept',
   ],
   reindexRunningError: [
     role.reindexRunningError(),
     'invalid_request',
-    'a reindex is already running; GET sys/replication/dr/status shows how far it is',
+    'a reindex is already running; GET sys/replication/dr/status shows the progress of the running reindex',
   ],
   restoredPrimaryCopyError: [
     role.restoredPrimaryCopyError({}),
     'busy',
-    'the tables of this cluster are a restored copy of a DR primary’s, so it serves no clients as a primary; within a minute it becomes a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable then makes it an ordinary cluster',
+    'the tables of this cluster are a restored copy of a DR primary’s tables, so this cluster serves no clients as a primary; within a minute this cluster becomes a DR secondary without a primary; POST sys/replication/dr/secondary/disable then makes this cluster an ordinary cluster',
   ],
   roleChangingError: [
     role.roleChangingError(),
     'busy',
-    'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
+    'another role change of this cluster is under way; repeat the request when GET sys/replication/dr/status shows that the role change has ended',
   ],
   roleChangedError: [
     journal.roleChangedError(),
     'busy',
-    'the role of this cluster changed while its tree was being read; repeat this: the next call reads the tree of the new role',
+    'the role of this cluster changed while its tree was being read; repeat the request: the next call reads the tree of the new role',
   ],
   secondariesChangingError: [
     role.secondariesChangingError(),
     'busy',
-    'the secondaries of this cluster are being changed; repeat this: nothing is revoked twice',
+    'the secondaries of this cluster are being changed; repeat the request: nothing is revoked twice',
   ],
   ambiguousRevocationError: [
-    role.ambiguousRevocationError('west', ['c-2 (admitted under it)', 'c-3 (of that name or id)']),
+    role.ambiguousRevocationError('west', ['c-2 (admitted under that name)', 'c-3 (the cluster with that name or id)']),
     'invalid_request',
-    'id: "west" denotes c-2 (admitted under it), c-3 (of that name or id); nothing was revoked; give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
+    'id: "west" denotes c-2 (admitted under that name), c-3 (the cluster with that name or id); nothing was revoked; give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
   ],
   treeAheadError: [
     journal.treeAheadError(),
     'busy',
-    'the tree is ahead of its journal; repeat this in a moment',
+    'the tree is ahead of its journal; repeat the request in a moment',
   ],
   treeIncompleteError: [
     journal.treeIncompleteError(),
     'busy',
-    'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
+    'the tree is being filled; repeat the request when GET sys/replication/dr/status shows that the tree is filled',
   ],
   activationTokenExpiredError: [
     role.activationTokenExpiredError(),
     'invalid_request',
-    'token has expired; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
+    'token has expired; make another token on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   ],
   unusableTokenError: [
     role.unusableTokenError(),
     'invalid_request',
-    'token is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
+    'token is not an activation token for this cluster; make a token on the primary by POST sys/replication/dr/primary/secondary-token; a token for a public key needs the newest public key of this cluster',
   ],
   treeNotBuiltError: [
     role.treeNotBuiltError(),
     'busy',
-    'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
+    'the tree is being built; repeat the request when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
   updateAmbiguousError: [
     role.updateAmbiguousError(),
     'invalid_request',
-    'both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one',
+    'both token and update_primary_addrs are given; give the token of another primary, or addresses of the present primary',
   ],
   attemptInProgressError: [
     token.attemptInProgressError('operation'),
     'invalid_request',
-    'generation of a DR operation token already in progress; continue it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
+    'generation of a DR operation token already in progress; continue that attempt, or cancel that attempt by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
   unknownTermError: [
     token.unknownTermError(),
@@ -236,7 +236,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   batchTokenNotRevocableError: [
     token.batchTokenNotRevocableError(),
     'invalid_request',
-    'a batch token cannot be revoked; it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
+    'a batch token cannot be revoked; the batch token expires by its ttl; to end the token earlier, remove `update` on this path from its policies on the primary',
   ],
   invalidMaskedTokenError: [
     token.invalidMaskedTokenError(),
@@ -246,7 +246,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   noAttemptError: [
     token.noAttemptError('root'),
     'invalid_request',
-    'no root generation in progress; start one by POST sys/generate-root/attempt',
+    'no root generation in progress; start an attempt by POST sys/generate-root/attempt',
   ],
   wrongNonceError: [
     token.wrongNonceError('operation', 'n-1'),
@@ -256,12 +256,12 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   otherAttemptError: [
     token.otherAttemptError('root'),
     'invalid_request',
-    'an attempt of another kind is in progress; cancel it by DELETE sys/generate-root/attempt',
+    'an attempt of another kind is in progress; cancel that attempt by DELETE sys/generate-root/attempt',
   ],
   otpLengthError: [
     token.otpLengthError(),
     'invalid_request',
-    'otp must have 33 bytes, as many as the token that it masks; omit it to get a generated one',
+    'otp must have 33 bytes, as many as the token that it masks; omit otp to get a generated one-time password',
   ],
   anonymousCancelError: [
     token.anonymousCancelError('root'),

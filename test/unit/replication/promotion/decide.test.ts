@@ -71,7 +71,7 @@ describe('obstacles of a promotion that force overrides', () => {
           unsignedAnswer: 'HTTP 503',
         },
       },
-      /other than the primary .* may be serving behind it: HTTP 503/,
+      /other than the primary .* may still be serving clients: HTTP 503/,
     ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
     ['a demoted cluster', { head: { ...head, mode: 'closed' } }, /was a primary/],
@@ -88,7 +88,7 @@ describe('obstacles of a promotion that force overrides', () => {
   test.each<[name: string, facts: Partial<PromotionFacts>, code: string, text: RegExp]>([
     ['no first sync', { head: { ...head, lineage: [] } }, 'invalid_request', /first sync has not ended/],
     ['no journal', { head: undefined }, 'invalid_request', /first sync has not ended/],
-    ['a restored copy', { copied: true }, 'invalid_request', /secondary\/disable makes an ordinary cluster/],
+    ['a restored copy', { copied: true }, 'invalid_request', /secondary\/disable makes this cluster an ordinary cluster/],
     ['a keyring that decrypts nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
   ])('with %s a promotion is refused even with force', (_, facts, code, text) => {
     for (const force of [false, true]) {
@@ -105,7 +105,7 @@ describe('obstacles of a promotion that force overrides', () => {
       const { refused } = decide(facts)
       expect(refused).toMatchObject({ code: 'invalid_request' })
       expect(refused).not.toHaveProperty('retryAfter')
-      expect(refused?.text).toMatch(/knows no primary.*update-primary gives it one; .*use force$/)
+      expect(refused?.text).toMatch(/knows no primary.*update-primary gives this cluster a primary; .*use force$/)
       expect(decide(facts, true).refused).toBeUndefined()
     }
   })
@@ -157,7 +157,7 @@ describe('facts that are no obstacle to a promotion', () => {
   })
 
   test.each([
-    [undefined, /lacks what was committed behind it$/],
+    [undefined, /lacks the commits behind that position$/],
     [103, /: at least 3 positions up to 103, which the primary’s last answer named, and everything after/],
     [100, /: everything after the primary’s last answer, and nothing that came before it$/],
     [99, /nothing that came before it$/],
@@ -180,25 +180,25 @@ describe('facts that are no obstacle to a promotion', () => {
 })
 
 describe('the text of each obstacle to a promotion', () => {
-  const LAST = '; repeat this later, or use force'
+  const LAST = '; repeat the request later, or use force'
   const FINAL = '; force does not help here'
   const rows: Readonly<Record<string, readonly [facts: Partial<PromotionFacts>, text: string][]>> = {
     'restored-copy': [
       [
         { copied: true },
-        `this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has${FINAL}`,
+        `this cluster is a restored copy of another cluster, with the id and the key of the copied cluster; POST sys/replication/dr/secondary/disable makes this cluster an ordinary cluster, which serves clients with its data${FINAL}`,
       ],
     ],
     'first-sync': [
       [
         { head: { ...head, lineage: [] } },
-        `this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable${FINAL}`,
+        `this cluster has never had all items of its primary, because its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable${FINAL}`,
       ],
     ],
     keyring: [
       [
         { keyring: { opened: 0, failed: [] } },
-        `the keyring does not open: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it${FINAL}`,
+        `the keyring does not open: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that this cluster may use the key${FINAL}`,
       ],
     ],
     'keyring-terms': [
@@ -224,7 +224,7 @@ describe('the text of each obstacle to a promotion', () => {
     corrupted: [
       [
         { corrupted: true },
-        `items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that${LAST}`,
+        `items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair these items${LAST}`,
       ],
     ],
     reindex: [[{ reindexing: true }, `a reindex is running${LAST}`]],
@@ -237,13 +237,13 @@ describe('the text of each obstacle to a promotion', () => {
     'no-primary': [
       [
         { primary: { state: 'none' } },
-        'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one; repeat this once that is done, or use force',
+        'this cluster knows no primary, so the commits that this cluster lacks are unknown; POST sys/replication/dr/secondary/update-primary gives this cluster a primary; repeat the request when the obstacle is removed, or use force',
       ],
     ],
     'not-following': [
       [
         { head: { ...head, mode: 'closed' } },
-        `this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one${LAST}`,
+        `this cluster was a primary, and has not followed another primary yet; POST sys/replication/dr/secondary/update-primary makes this cluster follow the present primary${LAST}`,
       ],
     ],
     refused: [
@@ -270,7 +270,7 @@ describe('the text of each obstacle to a promotion', () => {
             unsignedAnswer: 'HTTP 429',
           },
         },
-        `something other than the primary answers at the primary’s address, and the primary may be serving behind it: HTTP 429${LAST}`,
+        `a server other than the primary answers at the primary’s address, and the primary may still be serving clients: HTTP 429${LAST}`,
       ],
     ],
     lag: [

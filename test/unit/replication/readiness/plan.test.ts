@@ -92,8 +92,8 @@ describe('the steps of a planned promotion', () => {
   test("a promotion with an answering primary includes the primary's handover, and loses nothing", () => {
     expect(does({})).toMatchObject({
       handover: expect.stringContaining(`end its epoch ${EPOCH}`),
-      drain: expect.stringMatching(/7 positions by now.*applies 2 positions/),
-      claim: expect.stringMatching(/epoch 000002\.bbbbbbbbbbbb, behind the end.*generation is 1/),
+      drain: expect.stringMatching(/7 positions by now.*applies 2 received positions/),
+      claim: expect.stringMatching(/epoch 000002\.bbbbbbbbbbbb, behind the end.*generation of the new primary is 1/),
       serve: expect.not.stringContaining('earlier epochs'),
     })
   })

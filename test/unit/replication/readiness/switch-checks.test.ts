@@ -42,12 +42,12 @@ describe('obstacles of a planned switch', () => {
     [
       'keyring',
       { keyring: { opened: 0, failed: [] } },
-      /does not open: .*KMS key is enabled, and that the cluster may use it/,
+      /does not open: .*KMS key is enabled, and that this cluster may use the key/,
     ],
     ['keyring', { keyring: { opened: 0, failed: ['KMS: DisabledException'] } }, /\(KMS: DisabledException\)/],
     ['keyring', { keyring: { opened: 2, failed: ['secretKey of term 1'] } }, /secretKey of term 1/],
-    ['secondaries', { secondaries: [] }, /no secondary is known/],
-    ['secondaries', { secondaries: [{ id: 'west', lag: 0 }] }, /west: it has never sent/],
+    ['secondaries', { secondaries: [] }, /this cluster knows no secondary/],
+    ['secondaries', { secondaries: [{ id: 'west', lag: 0 }] }, /west: the secondary has never sent/],
   ])('%s: %j', (name, parts, text) => {
     expect(inTheWay(parts)).toEqual([[name, expect.stringMatching(text)]])
   })

@@ -55,7 +55,7 @@ describe('a secondary', () => {
     [
       'that cannot apply entries is reported',
       secondary(heard(1), { fault: 'x' }),
-      ['this secondary cannot apply what the primary has: x'],
+      ['this secondary cannot apply the primary’s journal entries: x'],
     ],
     ['without a first heartbeat is not reported', secondary(undefined), []],
     ['without a primary is not reported', { ...secondary(heard(3600)), record: { mode: 'secondary' } }, []],
