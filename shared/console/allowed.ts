@@ -51,7 +51,8 @@ function findObstacle({
   if (token?.presented.counts === false && token.presented.why !== '')
     return `The token does not allow a promotion: ${token.presented.why}.`
   const plan = force ? forced : promotion
-  if (!plan?.goes_through) return `The cluster would refuse the promotion: ${plan?.refused ?? 'the cluster gives no reason'}`
+  if (!plan?.goes_through)
+    return `The cluster would refuse the promotion: ${plan?.refused ?? 'the cluster gives no reason'}`
   if (force && promotion?.goes_through) return 'Force is not needed, because a planned switch would succeed.'
   const step =
     force &&

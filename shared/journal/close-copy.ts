@@ -24,9 +24,13 @@ export async function handleRestoredCopy(ports: Dependencies): Promise<void> {
   if (record.data.mode !== 'primary') return
   await journal.moveHead(headMoves.distrustOwn({}))
   await stepDownAsPrimary(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
-  log.error('the tables of this cluster are a restored copy: this cluster is no longer the primary of its set', {
-    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides the new role of this cluster',
-  })
+  log.error(
+    'the tables of this cluster are a restored copy: this cluster is no longer the primary of its set',
+    {
+      reason:
+        'POST sys/replication/dr/secondary/disable or secondary/update-primary decides the new role of this cluster',
+    },
+  )
 }
 
 /** Stores a link name that does not exist in the head, so that everything that arrives by the old link is refused. */
@@ -43,6 +47,7 @@ async function leavePrimary(
   const alone = { ...record.data, id: entropy.uuid(), link: { ...createEmptyLink(link.ownKey), name } }
   await store.commit([replaceItem(record, record, alone)], { record: record.data, readAt })
   log.error('the tables of this cluster are a restored copy: this cluster no longer follows its primary', {
-    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides the new role of this cluster',
+    reason:
+      'POST sys/replication/dr/secondary/disable or secondary/update-primary decides the new role of this cluster',
   })
 }

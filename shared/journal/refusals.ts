@@ -34,7 +34,11 @@ export const treeIncompleteError = declareBusy(
   'repeat the request when GET sys/replication/dr/status shows that the tree is filled',
 )
 
-export const treeAheadError = declareBusy(1, 'the tree is ahead of its journal', 'repeat the request in a moment')
+export const treeAheadError = declareBusy(
+  1,
+  'the tree is ahead of its journal',
+  'repeat the request in a moment',
+)
 
 export const roleChangedError = declareBusy(
   5,

@@ -23,8 +23,10 @@ const permissionDenied: typeof invalidArgument = /* @__NO_SIDE_EFFECTS__ */ (wro
 const unavailable: typeof invalidArgument = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
   declareError(message => new LinkRefused('unavailable', message), wrong, next)
 
-const NEW_TOKEN = 'give the calling cluster a new activation token by POST sys/replication/dr/secondary/update-primary'
-const MAKE_ANOTHER = 'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
+const NEW_TOKEN =
+  'give the calling cluster a new activation token by POST sys/replication/dr/secondary/update-primary'
+const MAKE_ANOTHER =
+  'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
 const FIND_PRIMARY =
   'find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary'
 const END_THIS_ONE =
@@ -33,7 +35,10 @@ const FAULTY = 'check that the caller is a cluster of this product, and upgrade 
 
 // refusals of every call
 
-export const notALinkCallError = invalidArgument('the request is not a call of the link between clusters', FAULTY)
+export const notALinkCallError = invalidArgument(
+  'the request is not a call of the link between clusters',
+  FAULTY,
+)
 
 /** @param why the part that could not be read */
 export const callBodyUnreadableError = invalidArgument(
@@ -47,7 +52,7 @@ export const clusterUninitialisedError = failedPrecondition(
 )
 
 export const restoredCopyError = failedPrecondition(
-  "this cluster is a restored copy: its journal is not the journal of the set",
+  'this cluster is a restored copy: its journal is not the journal of the set',
   FIND_PRIMARY,
 )
 

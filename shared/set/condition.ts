@@ -102,7 +102,9 @@ const ofPrimary = {
     status =>
       `The cluster serves clients, and ${missing(status)
         .map(one => one.name)
-        .join(', ')} of its secondaries is not connected. Connect that secondary again, or revoke that secondary if it is gone.`,
+        .join(
+          ', ',
+        )} of its secondaries is not connected. Connect that secondary again, or revoke that secondary if it is gone.`,
     status => missing(status).length > 0,
   ),
   serving: good(

@@ -87,7 +87,8 @@ async function checkBoth(drilling: DrillDependencies): Promise<string> {
     throw new DrillStopped(`the peer is not a secondary of this set: the mode of the peer is ${mode}`)
   const token = await drilling.token()
   const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
-  if (ready.status !== 200) throw new DrillStopped(`the readiness of this cluster answers ${ready.status}: ${ready.text}`)
+  if (ready.status !== 200)
+    throw new DrillStopped(`the readiness of this cluster answers ${ready.status}: ${ready.text}`)
   const fault =
     findReadinessFault('own', ready.data) ||
     findReadinessFault('peer', await fetchReadiness(drilling, 'peer'))

@@ -80,7 +80,9 @@ export function describeMissingInput(
   if (operation !== undefined)
     return 'an operation on this cluster: GET sys/replication/dr/status shows the operation; repeat the request when the operation has ended'
   if (mode === 'primary')
-    return head?.mode === 'writing' ? '' : 'the end of a role change of this cluster: repeat the request in a few seconds'
+    return head?.mode === 'writing'
+      ? ''
+      : 'the end of a role change of this cluster: repeat the request in a few seconds'
   const link = linkToPrimaryOf(record)
   if (!link)
     return 'a primary: POST sys/replication/dr/secondary/update-primary makes this cluster follow a primary, whose journal shows the lost commits'

@@ -157,7 +157,8 @@ export function recoverPrimaryLink({ ports, now, ...call }: Call): CallOutcome {
   }
 }
 
-const RESTARTED = 'this cluster tries again to follow its primary; GET sys/replication/dr/status shows the progress'
+const RESTARTED =
+  'this cluster tries again to follow its primary; GET sys/replication/dr/status shows the progress'
 const ALONE =
   'this cluster follows no primary, so this cluster has nothing to fetch again; give this cluster the token of a primary by POST sys/replication/dr/secondary/update-primary'
 const IS_PRIMARY =

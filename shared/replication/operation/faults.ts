@@ -51,7 +51,8 @@ const declareInternal: typeof declareBusy = /* @__NO_SIDE_EFFECTS__ */ (wrong, n
 const declarePassedOver: typeof declareBusy = /* @__NO_SIDE_EFFECTS__ */ (wrong, next) =>
   declareError(message => new OperationFailed('passed_over', message), wrong, next)
 
-const MAKE_TOKEN = 'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
+const MAKE_TOKEN =
+  'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
 const LATER = 'repeat the request later'
 /** Seconds after which a caller should try again if a cluster was silent or busy. */
 const SILENT_RETRY_S = 10
@@ -66,7 +67,10 @@ export const operationEndedError = declareInternal(
   'GET sys/replication/dr/status shows the outcome of the operation',
 )
 
-export const unknownOperationError = declareInternal('the requested operation does not exist on this cluster', AS_IT_IS)
+export const unknownOperationError = declareInternal(
+  'the requested operation does not exist on this cluster',
+  AS_IT_IS,
+)
 
 /** Explanations of errors that a state machine passes on, by their names. Errors without an explanation are shown by name. */
 const errorExplanations: readonly [name: RegExp, why: string][] = [

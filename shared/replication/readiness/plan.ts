@@ -32,7 +32,9 @@ export function planPromotion(
       goes_through: false,
       refused: refused?.text ?? '',
       warnings: [],
-      steps: [{ step: 'verify', does: 'this cluster refuses the promotion: nothing changes on either cluster' }],
+      steps: [
+        { step: 'verify', does: 'this cluster refuses the promotion: nothing changes on either cluster' },
+      ],
     }
   const steps = promotionSteps.map(step => ({ step, does: does[step]({ ...planning, head }) }))
   return { goes_through: true, refused: '', warnings, steps }

@@ -34,7 +34,9 @@ export function findSuccessorFault(
   if (heartbeat.state.startsWith('merkle')) return `the state of the secondary is ${heartbeat.state}`
   if (heartbeat.epoch !== epoch)
     return `the secondary has applied epoch ${heartbeat.epoch}, and this cluster writes ${epoch}`
-  return lag > bounds.LARGEST_LAG_MS ? `the secondary was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''
+  return lag > bounds.LARGEST_LAG_MS
+    ? `the secondary was ${Math.round(lag / 1000)} s behind at its last heartbeat`
+    : ''
 }
 
 interface SwitchRow {

@@ -127,7 +127,9 @@ describe('the slot of the ceremony', () => {
     const again = await w.start()
     expect([again.status, again.body.errors]).toEqual([
       400,
-      ['root generation already in progress; continue that attempt, or cancel that attempt by DELETE sys/generate-root/attempt'],
+      [
+        'root generation already in progress; continue that attempt, or cancel that attempt by DELETE sys/generate-root/attempt',
+      ],
     ])
     expect((await w.show()).body.nonce).toBe(nonce)
   })

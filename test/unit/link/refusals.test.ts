@@ -224,7 +224,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   restoredCopyError: [
     link.restoredCopyError(),
     'failed_precondition',
-    "this cluster is a restored copy: its journal is not the journal of the set; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary",
+    'this cluster is a restored copy: its journal is not the journal of the set; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   callSignatureError: [
     link.callSignatureError(),

@@ -157,7 +157,7 @@ describe('a set of clusters', () => {
     expect(judgeSet([await east(), await west()]).faults).toEqual([])
     const { faults } = judgeSet([await eastClosed(), await westPromoted()])
     expect(faults).toEqual([
-      expect.stringMatching(/^east: It does not serve, and no primary/),
+      expect.stringMatching(/^east: The cluster does not serve, and receives no entries/),
       'west serves; east does not follow it yet.',
     ])
   })

@@ -153,7 +153,7 @@ test('a failed cleanup step after a cluster has left its set is logged, and repe
     status: 'running',
     fault: {
       text: expect.stringMatching(
-        /^the step forget failed in every attempt: the IAM role of its function does not allow/,
+        /^the step forget failed in every attempt: the IAM role of the step’s function lacks a permission/,
       ),
     },
   })

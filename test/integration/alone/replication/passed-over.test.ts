@@ -129,7 +129,9 @@ describe('a promotion that waits for a silent primary', () => {
     const reply = await asked('west', 'update-primary', { token: '' })
     expect(reply.status, reply.text).toBe(200)
     expect(set.clock.now() - begun).toBeLessThanOrEqual(2000)
-    expect((await promoted).text).toMatch(/another operation has replaced this operation: update-primary; GET/)
+    expect((await promoted).text).toMatch(
+      /another operation has replaced this operation: update-primary; GET/,
+    )
     expect(await operationOf(operation)).toMatchObject({ status: 'failed' })
     await set.settled()
     expect((await set.at('west').head()).mode).toBe('applying')
@@ -164,7 +166,9 @@ describe('a promotion that waits for a silent primary', () => {
     const { promoted } = await waitsInDrain()
     const joined = await asked('west', 'promote')
     expect(joined.status).toBe(503)
-    expect(joined.text).toMatch(/at the step drain.*update-primary, or a promotion with force, replaces the operation/)
+    expect(joined.text).toMatch(
+      /at the step drain.*update-primary, or a promotion with force, replaces the operation/,
+    )
     set.heal('east', 'west')
     await promoted
     await set.settled()

@@ -117,7 +117,9 @@ describe('a planned promotion', () => {
     })
     const failed = await promote('west')
     expect(failed.status).toBe(503)
-    expect(failed.text).toMatch(/handed-over-not-claimed.*repeat the promotion of this cluster.*promote the old primary again/)
+    expect(failed.text).toMatch(
+      /handed-over-not-claimed.*repeat the promotion of this cluster.*promote the old primary again/,
+    )
     expect((await set.at('west').head()).mode).toBe('applying')
     set.heal('east', 'west')
     expect((await promote('west')).status).toBe(200)
@@ -211,7 +213,7 @@ describe('a promotion without the primary', () => {
     await giveToken('east')
     const refused = await promote('east')
     expect([refused.status, refused.headers['retry-after']]).toEqual([400, undefined])
-    expect(refused.text).toMatch(/knows no primary.*update-primary gives it one; .*use force/)
+    expect(refused.text).toMatch(/knows no primary.*update-primary gives this cluster a primary; .*use force/)
     expect((await promote('east', { force: true })).status).toBe(200)
     expect((await write('east', 'after')).status).toBe(204)
     expect(await policies('east')).toEqual(expect.arrayContaining(['before', 'after']))

@@ -143,7 +143,10 @@ async function seenIncomplete(stopsAt: ReturnType<ClusterSet['freezeAt']>[]): Pr
   for (const { reached, thaw } of stopsAt) {
     await reached
     const { headers, body } = await set.at('east').ok('GET', `${R}/divergence`)
-    expect(body.data).toMatchObject({ complete: false, waits_for: expect.stringMatching(/repeat the request/) })
+    expect(body.data).toMatchObject({
+      complete: false,
+      waits_for: expect.stringMatching(/repeat the request/),
+    })
     expect(headers['retry-after']).toBe('2')
     thaw()
   }

@@ -97,7 +97,8 @@ describe('activating a secondary', () => {
       w.write(key('reindex'), { treeId: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the journal is 0 % built; repeat the request with the same token when the journal is complete',
+      message:
+        'the journal is 0 % built; repeat the request with the same token when the journal is complete',
     })
     for (const [done, percent] of [
       [100, 33],

@@ -286,7 +286,9 @@ test.each<[string, id: string, items: Item[]]>([
   async (_, id, items) => {
     const { done, notes, commits } = revoking(id, { items })
     const { warnings } = (await done()).answer
-    expect(warnings?.[0]).toBe(`${id} was already revoked at 1970-01-01T00:00:05Z; that revocation stays in force`)
+    expect(warnings?.[0]).toBe(
+      `${id} was already revoked at 1970-01-01T00:00:05Z; that revocation stays in force`,
+    )
     expect([notes, commits]).toEqual([[], []])
   },
 )

@@ -8,7 +8,8 @@ import { defined } from '../../../../shared/values/defined.ts'
 
 type Row = readonly [fault: fault.OperationFailed, code: fault.OperationFailed['code'], text: string]
 
-const MAKE_TOKEN = 'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
+const MAKE_TOKEN =
+  'make an activation token on the primary by POST sys/replication/dr/primary/secondary-token'
 const AS_IT_IS =
   'GET sys/replication/dr/status shows the present role of this cluster: send a request that this role allows'
 const LOG_TELLS =
@@ -227,7 +228,11 @@ test.each(Object.entries(rows))(
 
 test.each([
   ['States.Timeout', '', 'the Lambda function of the step was stopped, or could not be started'],
-  ['Lambda.TooManyRequestsException', '', 'the Lambda function of the step was stopped, or could not be started'],
+  [
+    'Lambda.TooManyRequestsException',
+    '',
+    'the Lambda function of the step was stopped, or could not be started',
+  ],
   ['AccessDeniedException', '', 'the IAM role of the step’s function lacks a permission that the step needs'],
   ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'an unexpected error'],
   ['ApiError', '{"errorMessage":"the storage is busy"}', 'the storage is busy'],

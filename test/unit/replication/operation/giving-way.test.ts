@@ -56,7 +56,7 @@ test('a replaced operation ends in the commit that begins the new operation, wit
         changedAt: 7,
         fault: {
           code: 'passed_over',
-          text: expect.stringMatching(/replaced this one: update-primary; GET/),
+          text: expect.stringMatching(/replaced this operation: update-primary; GET/),
         },
       }),
       expected: { rev: 'r' },

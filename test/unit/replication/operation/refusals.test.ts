@@ -189,7 +189,10 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'the secondaries of this cluster are being changed; repeat the request: nothing is revoked twice',
   ],
   ambiguousRevocationError: [
-    role.ambiguousRevocationError('west', ['c-2 (admitted under that name)', 'c-3 (the cluster with that name or id)']),
+    role.ambiguousRevocationError('west', [
+      'c-2 (admitted under that name)',
+      'c-3 (the cluster with that name or id)',
+    ]),
     'invalid_request',
     'id: "west" denotes c-2 (admitted under that name), c-3 (the cluster with that name or id); nothing was revoked; give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
   ],

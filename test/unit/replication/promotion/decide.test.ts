@@ -88,7 +88,12 @@ describe('obstacles of a promotion that force overrides', () => {
   test.each<[name: string, facts: Partial<PromotionFacts>, code: string, text: RegExp]>([
     ['no first sync', { head: { ...head, lineage: [] } }, 'invalid_request', /first sync has not ended/],
     ['no journal', { head: undefined }, 'invalid_request', /first sync has not ended/],
-    ['a restored copy', { copied: true }, 'invalid_request', /secondary\/disable makes this cluster an ordinary cluster/],
+    [
+      'a restored copy',
+      { copied: true },
+      'invalid_request',
+      /secondary\/disable makes this cluster an ordinary cluster/,
+    ],
     ['a keyring that decrypts nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
   ])('with %s a promotion is refused even with force', (_, facts, code, text) => {
     for (const force of [false, true]) {
@@ -105,7 +110,9 @@ describe('obstacles of a promotion that force overrides', () => {
       const { refused } = decide(facts)
       expect(refused).toMatchObject({ code: 'invalid_request' })
       expect(refused).not.toHaveProperty('retryAfter')
-      expect(refused?.text).toMatch(/knows no primary.*update-primary gives this cluster a primary; .*use force$/)
+      expect(refused?.text).toMatch(
+        /knows no primary.*update-primary gives this cluster a primary; .*use force$/,
+      )
       expect(decide(facts, true).refused).toBeUndefined()
     }
   })

@@ -93,7 +93,9 @@ describe('the steps of a planned promotion', () => {
     expect(does({})).toMatchObject({
       handover: expect.stringContaining(`end its epoch ${EPOCH}`),
       drain: expect.stringMatching(/7 positions by now.*applies 2 received positions/),
-      claim: expect.stringMatching(/epoch 000002\.bbbbbbbbbbbb, behind the end.*generation of the new primary is 1/),
+      claim: expect.stringMatching(
+        /epoch 000002\.bbbbbbbbbbbb, behind the end.*generation of the new primary is 1/,
+      ),
       serve: expect.not.stringContaining('earlier epochs'),
     })
   })
