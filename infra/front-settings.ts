@@ -9,8 +9,8 @@ const idOf = (kind: string) =>
 const idsOf = (kind: string, least: number) =>
   v.pipe(
     v.array(idOf(kind)),
-    v.minLength(least, `must have at least ${least}`),
-    v.check(ids => new Set(ids).size === ids.length, 'must not name one twice'),
+    v.minLength(least, `must have ${least} or more IDs`),
+    v.check(ids => new Set(ids).size === ids.length, 'must not name an ID twice'),
   )
 
 const cidr = v.pipe(

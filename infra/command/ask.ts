@@ -25,7 +25,7 @@ export async function sendRequest(
   if (there?.origin !== url.origin)
     throw new CommandEnded(
       'refused',
-      `${url.origin} redirects to ${escapeToOneLine(there?.origin ?? first.location)}, which is not followed. Use that address if it is the cluster`,
+      `${url.origin} redirects to ${escapeToOneLine(there?.origin ?? first.location)}, but cloud-auth follows no redirects to other addresses. If the new address is the cluster, use the new address`,
     )
   return exchangeApiRequest(there, asking, connection)
 }

@@ -36,7 +36,7 @@ export function readApiConnection(environment: CommandEnvironment, namespace?: s
       'VAULT_SKIP_VERIFY is not supported. Name the CA certificate in VAULT_CACERT',
     )
   if (given('CLIENT_CERT') !== undefined && given('CLIENT_KEY') === undefined)
-    throw new CommandEnded('usage', 'VAULT_CLIENT_CERT needs its key in VAULT_CLIENT_KEY')
+    throw new CommandEnded('usage', 'VAULT_CLIENT_CERT needs the key of the certificate in VAULT_CLIENT_KEY')
   const seconds = parseDuration(given('CLIENT_TIMEOUT') ?? TIMEOUT_S)
   if (!seconds) throw new CommandEnded('usage', 'VAULT_CLIENT_TIMEOUT must be a duration such as 60 or 1m30s')
   const ca = readAuthorities(given)

@@ -54,7 +54,9 @@ async function login(read: ParsedCommand): Promise<ExitName> {
   const auth = await run()
   const nonce = env['CLOUD_AUTH_NONCE'] ? undefined : auth.metadata?.['nonce']
   if (nonce !== undefined && !read.flags.has('json') && !read.flags.has('export'))
-    say('The server chose a nonce for this instance. Later logins need it; --json and --export print it.')
+    say(
+      'The server chose a nonce for this instance. Later logins need the nonce; --json and --export print the nonce.',
+    )
   print(loginText(read, auth, base, nonce))
   return 'done'
 }
@@ -138,7 +140,9 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      say(`\nInterrupted. ${where} Run the same command again: it continues from the state of the set.`)
+      say(
+        `\nInterrupted. ${where} Run the same command again: the command continues from the state of the set.`,
+      )
       tell('interrupted', signal)
       process.exit(128 + constants.signals[signal])
     })

@@ -45,24 +45,24 @@ const options = {
     help: 'iam: a signed GetCallerIdentity request; ec2: the instance’s signed document (default iam)',
   },
   // the SDK itself reads AWS_PROFILE, after keys in the environment
-  profile: { value: 'NAME', of: LOGIN, help: 'profile of the AWS configuration, for iam' },
+  profile: { value: 'NAME', of: LOGIN, help: 'for iam: profile of the AWS configuration' },
   region: {
     value: 'REGION',
     variables: ['CLOUD_AUTH_REGION'],
     of: LOGIN,
-    help: 'region of STS to sign for; auto: the configured one (default: the global endpoint)',
+    help: 'STS region of the signature; auto: the configured AWS region (default: the global endpoint)',
   },
   'header-value': {
     value: 'TEXT',
     variables: ['CLOUD_AUTH_HEADER_VALUE'],
     of: LOGIN,
-    help: 'the server’s iam_server_id_header_value, for iam',
+    help: 'for iam: the mount’s iam_server_id_header_value',
   },
   document: {
     value: 'KIND',
     variables: ['CLOUD_AUTH_DOCUMENT'],
     of: LOGIN,
-    help: 'for ec2: rsa2048, pkcs7 or identity (default rsa2048)',
+    help: 'for ec2: kind of document, rsa2048, pkcs7 or identity (default rsa2048)',
   },
   namespace: {
     value: 'PATH',
@@ -72,8 +72,12 @@ const options = {
   },
   export: { of: ['login'], help: 'print export lines for a POSIX shell' },
   watch: { of: ['status'], help: 'repeat until Ctrl-C' },
-  every: { value: 'SECONDS', of: ['status'], help: 'seconds between two looks of --watch (default 2)' },
-  yes: { of: ['switch'], help: 'do not ask before each step' },
+  every: {
+    value: 'SECONDS',
+    of: ['status'],
+    help: 'seconds between two status reads of --watch (default 2)',
+  },
+  yes: { of: ['switch'], help: 'continue without asking before each step' },
   json: { of: ['login', ...SET], help: 'print the result as JSON' },
 } as const satisfies Readonly<Record<string, CommandOption>>
 
@@ -147,7 +151,7 @@ ${Object.entries(commandRows)
   .map(([name, { words, help }]) => `  ${`${name} ${words}`.padEnd(30)}${help}`)
   .join('\n')}
 
-cloud-auth COMMAND --help tells the options. Certificates, time limits and tokens are found as vault and bao find them
+cloud-auth COMMAND --help lists the options. The command finds certificates, time limits and tokens as vault and bao do
 (VAULT_CACERT, VAULT_CLIENT_TIMEOUT, VAULT_TOKEN …, or BAO_…).
 `
 

@@ -11,7 +11,11 @@ const AUTHORITY = 'POST sys/replication/dr/secondary/generate-operation-token/at
 
 const WATCH = 'wait for a share'
 const TOLD = 'what has happened?'
-const OVER = { completed: 'completed', cancelled: 'cancelled', lapsed: 'nobody gave a share for an hour' }
+const OVER = {
+  completed: 'completed',
+  cancelled: 'cancelled',
+  lapsed: 'nobody submitted a recovery share for an hour',
+}
 
 /**
  * Defines the workflow that shows one attempt to generate a DR operation token. The execution ends when the attempt

@@ -31,7 +31,7 @@ async function waitUntilRestored(
     await wait(STACK_LOOK_PAUSE_MS)
   }
   throw new Error(
-    `${name} was ${before} and is ${standing} after its deployment. Nothing else was deployed. Repair it, or deploy the previous version`,
+    `${name} was ${before} and is ${standing} after its deployment. The deployment has stopped. Repair ${name}, or deploy the previous version`,
   )
 }
 

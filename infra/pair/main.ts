@@ -13,12 +13,12 @@ import { definePairStacks } from './stacks.ts'
 
 const HELP = `npm run deploy:pair -- <file> [options]    deploys both clusters of a DR set, the primary last
 
-  --join <cluster>   no deployment: this cluster becomes the secondary of the other, once you have typed its name.
-                     PRIMARY_TOKEN and SECONDARY_TOKEN are tokens of administrators of both
-  --anyway           deploys where one does not answer and the other is in a set
+  --join <cluster>   no deployment: makes <cluster> the secondary of the other cluster, once you have typed its name.
+                     PRIMARY_TOKEN and SECONDARY_TOKEN are administrator tokens of the two clusters
+  --anyway           deploys although one cluster does not answer and the other cluster is in a set
   --synth            only writes the templates to .build/pair
 
-What stands in the file: docs/do/aws-pair.md. Ends with 0 where all went well, else with 1.
+docs/do/aws-pair.md describes the file. The exit code is 0 if everything succeeded, else 1.
 `
 
 const options = {

@@ -30,7 +30,7 @@ const IN_NO_SET: readonly MemberState[] = ['absent', 'blank', 'alone']
 
 /** Reasons why no cluster may be deployed while one cluster is in a state. */
 const OBSTACLES: Partial<Record<MemberState, string>> = {
-  behind: 'is a secondary that does not follow. Check its status first',
+  behind: 'is a secondary that does not follow its primary. Check its status first',
   unclear: 'is changing its role or has a fault. Wait, or check its status',
 }
 
@@ -48,13 +48,13 @@ export function decideDeployOrder<C extends ObservedMember>(
   const obstructed = clusters.find(({ standing }) => OBSTACLES[standing])
   if (obstructed) return { refused: `${obstructed.name} ${OBSTACLES[obstructed.standing]}` }
   if (clusters.every(({ standing }) => IN_NO_SET.includes(standing)))
-    return { order: clusters, why: 'neither is in a set' }
+    return { order: clusters, why: 'neither cluster is in a set' }
   if (one.standing === other.standing)
     return {
       refused:
         one.standing === 'primary'
-          ? 'both serve as primaries. Complete the role change first'
-          : 'both are secondaries. Promote one first',
+          ? 'both clusters serve as primaries. Complete the role change first'
+          : 'both clusters are secondaries. Promote one of the clusters first',
     }
   const absent = clusters.find(({ standing }) => standing === 'absent')
   if (absent && !anyway)

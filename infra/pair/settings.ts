@@ -90,7 +90,7 @@ function findPairFault([first, second]: PairPlan): string | undefined {
   if (first.account === second.account && first.region === second.region)
     return 'both clusters have the same account and region, where their function names would collide'
   const unlicensed = [first, second].find(one => one.settings.license === undefined)
-  if (unlicensed) return `${unlicensed.name} has no licence, which a primary needs`
+  if (unlicensed) return `${unlicensed.name} has no licence: every primary needs a licence`
   const shared = [first, second].map(one => one.settings.sharedAddress)
   if (shared.some(Boolean) && shared.filter(one => one?.preferred).length !== 1)
     return 'sharedAddress.preferred must be true in exactly one cluster'

@@ -73,10 +73,18 @@ export class ApiStack extends Stack {
     for (const door of fronts.entrances) door.addResourceDependency(carrier.subscription)
     new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })
     if (settings.webLogins) this.webLogins(settings.webLogins, fronts, store)
-    this.invoked('InitFunction', 'init', 'invoke once to initialise')
-    this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
-    this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
-    this.invoked('RekeyFunction', 'rekey', 'invoke where ceremonies are strict, to make another recovery key')
+    this.invoked('InitFunction', 'init', 'invoke this function once to initialise the cluster')
+    this.invoked('GenerateRootFunction', 'generate-root', 'invoke this function if the root token is lost')
+    this.invoked(
+      'CeremonyFunction',
+      'ceremony',
+      'invoke this function for DR operation tokens if strictCeremony is set',
+    )
+    this.invoked(
+      'RekeyFunction',
+      'rekey',
+      'invoke this function for a new recovery key if strictCeremony is set',
+    )
     this.alarms(fronts, carrier.lambda.functionName)
     new SavedQueries(this, 'Queries', { settings, functions: this.logs, audit })
     if (settings.dashboard) new Dashboard(this, 'Dashboard', { settings, fronts })

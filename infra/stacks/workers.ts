@@ -73,7 +73,7 @@ export class WorkersStack extends Stack {
     if (settings.drill && rehearses)
       calls(
         new Rule(this, 'drill schedule', {
-          description: 'begins a rehearsal of a planned switch and the way back, on the primary',
+          description: 'starts the drill on the primary: a planned switch and the switch back',
           schedule: Schedule.expression(settings.drill.schedule),
         }),
         rehearses,

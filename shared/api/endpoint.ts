@@ -276,7 +276,7 @@ export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysServedCall): 
   if (row.serves !== 'always' && !cluster) throw new ApiError('not_initialised')
   if (mount || !row.path.startsWith(BELOW_MOUNT)) return row.handle
   if (!row.handleWithoutMount)
-    throw new ApiError('internal', 'an endpoint below a mount was called without one')
+    throw new ApiError('internal', 'an endpoint below a mount was called without a mount')
   return row.handleWithoutMount
 }
 
@@ -308,7 +308,7 @@ export const takesOperationToken = ({ access }: Pick<Endpoint, 'access'>): boole
 const operationTokenFields = (row: Pick<Endpoint, 'access'>): ParameterFields => {
   if (!takesOperationToken(row)) return {}
   const required = row.access.by === 'operation-token'
-  const about = 'DR operation token: one that was generated here, or a batch token'
+  const about = 'DR operation token: generated on this cluster, or a batch token'
   return { dr_operation_token: textField(about, required ? { secret: true, required } : { secret: true }) }
 }
 
@@ -333,7 +333,7 @@ export const describeAccess = ({ access }: Pick<Endpoint, 'access'>): string => 
 
 const neededText = (needed: NeededCapability): string =>
   needed === 'by-existence'
-    ? '`create` for something new, else `update`,'
+    ? '`create` for a new object, else `update`,'
     : needed === 'create-or-update'
       ? '`create` or `update`'
       : `\`${needed}\``

@@ -22,7 +22,7 @@ export const errorCodes = {
   bad_token: { status: 403, begins: 'bad token' },
   misdirected: {
     status: 403,
-    always: 'this address accepts requests of its proxy only: send requests to the address of the proxy',
+    always: 'this address accepts only requests from the proxy: send requests to the address of the proxy',
   },
   not_found: { status: 404, always: '' },
   no_such_mount: { status: 404 },

@@ -7,8 +7,8 @@ import { intField, type SuppliedParameters, textField } from './fields.ts'
 
 /** Paging parameters of a listing. Without them a listing is complete. @see docs/spec/transport.md#listings */
 export const listFields = {
-  after: textField('Names that come after this one'),
-  limit: intField('At most so many names; 0 and less: no limit'),
+  after: textField('List only names after this name'),
+  limit: intField('Maximum number of listed names; 0 or less: no limit'),
 }
 
 const LONGEST_NAME = 1024

@@ -30,6 +30,6 @@ export function requireSubject<K extends Kind>(call: About, kind: K): Item<K> {
 
 /** Deletes the endpoint's subject. Succeeds if it does not exist. */
 export function deleteSubject({ subjectKey }: Call): CallOutcome {
-  if (!subjectKey) throw new ApiError('internal', 'a deleting endpoint has no subject')
+  if (!subjectKey) throw new ApiError('internal', 'a deleting endpoint declares no subject')
   return answerAfterChanges([removeItem(subjectKey)])
 }

@@ -51,17 +51,17 @@ export async function denyRoleTag(call: MountCall): Promise<CallOutcome> {
     const tag = parseRoleTag(text)
     return tag ? [{ text, ...tag }] : []
   })[0]
-  if (!parsed) throw invalidRequestError('not a valid role tag: it cannot be read')
+  if (!parsed) throw invalidRequestError('not a valid role tag: the tag cannot be parsed')
   const place = key('deny', accessor, parsed.text)
   const [role, stored, tidy] = await call.ports.store.read([
     key('role', accessor, parsed.tag.role),
     place,
     key('tidy-settings', accessor, 'roletag-denylist'),
   ])
-  if (!role) throw invalidRequestError('not a valid role tag: its role does not exist')
+  if (!role) throw invalidRequestError('not a valid role tag: the role of the tag does not exist')
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
   if (!isTagSignedWith(parsed, tagKey))
-    throw invalidRequestError('not a valid role tag: it was not made for this role')
+    throw invalidRequestError('not a valid role tag: the tag was not made for this role')
   const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOfMount(call.mount))
   const entry: DenyEntry = {
     createdAt: stored?.data.createdAt ?? call.now,
@@ -93,7 +93,7 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
     ? 'until an operator runs tidy, because periodic tidying is disabled'
     : `until tidy removes its entry, by schedule after ${formatTime(expiresAt + safetyBuffer * 1000)}`
   return (
-    `the tag is denied until at least ${formatTime(expiresAt)}, and ${removal}; after that it is accepted again. ` +
+    `the tag is denied until at least ${formatTime(expiresAt)}, and ${removal}; after that the tag is accepted again. ` +
     'To invalidate all tags of a role permanently, delete the role and create it again'
   )
 }

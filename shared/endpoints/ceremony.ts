@@ -82,7 +82,7 @@ export const ceremonyGroup: EndpointGroup = {
     }),
     endpointRow.post({
       path: '/sys/decode-token',
-      summary: 'Unmask a token with its one-time password',
+      summary: 'Decode a masked token with its one-time password',
       fields: decodeTokenFields,
       access: allowAnyone,
       serves: 'dr',

@@ -12,7 +12,7 @@ export const keysGroup: EndpointGroup = {
     endpointRow.post({
       path: '/sys/rotate',
       also: '/sys/rotate/keyring',
-      summary: 'Rotate the keyring: add a term that encrypts from now on',
+      summary: 'Rotate the keyring: add a key term, which encrypts all new writes',
       fields: rotateKeyringFields,
       access: allowByPolicy('update', { sudo: true }),
       uses: ['key-factory'],
@@ -21,7 +21,7 @@ export const keysGroup: EndpointGroup = {
     }),
     endpointRow.get({
       path: '/sys/key-status',
-      summary: 'The term that encrypts, and its start',
+      summary: 'Read the encrypting key term and its start',
       mirrored: true,
       prepare: prepareKeyRotation,
       handle: showKeyStatus,

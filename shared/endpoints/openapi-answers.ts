@@ -86,11 +86,11 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
 /** Headers of error responses. */
 export const errorHeaders = {
   'X-Error-Code': {
-    description: 'What went wrong, as a code',
+    description: 'Error code',
     schema: { type: 'string', enum: Object.keys(errorCodes) },
   },
   'Retry-After': {
-    description: 'Seconds after which repeating the request makes sense',
+    description: 'Seconds to wait before the client repeats the request',
     schema: { type: 'integer' },
   },
 }
@@ -112,24 +112,24 @@ const refusal = (description: string, message: string): Json => ({
 export const commonResponses: Readonly<Record<string, Json>> = {
   Done: { description: 'Done' },
   DoneWithWarnings: {
-    description: 'Done, and there is something to know',
+    description: 'Done, with warnings',
     content: contentOf(refTo('DoneWithWarnings'), commonSchemas),
   },
   Started: {
-    description: 'Started; the warnings say what happens',
+    description: 'Started; the warnings describe the running work',
     content: contentOf(refTo('DoneWithWarnings'), commonSchemas),
   },
   Invalid: refusal(
-    'The request cannot be taken as it is',
+    'The request is malformed, or a parameter has an invalid value',
     'Field validation failed: token_ttl must be a duration',
   ),
-  Denied: refusal('The caller may not', 'permission denied'),
-  Absent: refusal('There is no such thing', ''),
-  TooLarge: refusal('The body is too large', 'the body is too large'),
-  UnsupportedMediaType: refusal('The body is not JSON', 'the body must be JSON'),
+  Denied: refusal('The caller lacks the permission', 'permission denied'),
+  Absent: refusal('The path or the object does not exist', ''),
+  TooLarge: refusal('The body of the request is too large', 'the body is too large'),
+  UnsupportedMediaType: refusal('The body of the request is not JSON', 'the body must be JSON'),
   TooMany: refusal('Too many requests', 'too many requests'),
-  Refused: refusal('Refused for another reason', 'unsupported operation'),
-  Failed: refusal('Failed, or busy', 'internal error'),
+  Refused: refusal('The server refuses the request for another reason', 'unsupported operation'),
+  Failed: refusal('The server failed, or is busy', 'internal error'),
 }
 
 function contentOf(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): Json {
@@ -214,7 +214,7 @@ export function buildOpenApiResponses(
     ...(told.mayBeEmpty ? { 204: answered('Done') } : {}),
     ...(row.head ? byOverride(success, schema, schemas) : {}),
     ...refusals(row),
-    ...(row.head ? { '5XX': { ...success, description: 'The cluster serves nobody' } } : {}),
+    ...(row.head ? { '5XX': { ...success, description: 'The cluster serves no clients' } } : {}),
   }
 }
 
@@ -226,7 +226,7 @@ const byOverride = (
 ): Json => ({
   472: { ...success, description: 'A DR secondary' },
   default: {
-    description: 'The status that the caller has chosen, or a refusal',
+    description: 'The status that the request’s parameters choose, or a refusal',
     content: contentOf({ anyOf: [schema, refTo('Errors')] }, schemas),
   },
 })

@@ -14,7 +14,7 @@ import { buildOpenApiResponses, commonResponses, commonSchemas, errorHeaders } f
 
 type Json = Record<string, unknown>
 
-const DESCRIPTION = `PUT is the same as POST. LIST is \`GET ?list=true\`; where the front end lets it through, the verb LIST works too.
+const DESCRIPTION = `PUT is the same as POST. LIST is \`GET ?list=true\`; the verb LIST works too if the front end accepts the verb.
 Every answer but the plain ones comes in the envelope \`Envelope\`. A request with the header \`X-Vault-Wrap-TTL\` is answered by
 \`WrappedAnswer\`, and one with the query \`help=1\` by a text: neither is a parameter here, so that every operation has one type.`
 
@@ -24,7 +24,7 @@ const tags: Readonly<Record<string, string>> = {
   config: 'Configuration of a mount',
   'rotate-root': 'Rotation of the access key of a mount',
   roles: 'Permitted logins and the settings of their tokens',
-  explain: 'Why a login is refused',
+  explain: 'Reasons why a login is refused',
   lists: 'Instances that have logged in, and role tags that are denied',
   tidy: 'Removal of expired entries',
   tokens: 'Tokens and token roles',
@@ -164,7 +164,7 @@ function placesOf(groups: readonly EndpointGroup[], answers: AnswerDescriptions)
       .filter(row => row.answers !== 'refused')
       .flatMap((row): Place[] => {
         const told = answers[`${row.method} ${row.path}`]
-        if (!told) throw new Error(`nobody has said what ${row.method} ${row.path} answers`)
+        if (!told) throw new Error(`the endpoint ${row.method} ${row.path} has no declared answer`)
         const { id } = told
         const { path, also, formerly } = row
         return [
@@ -246,7 +246,7 @@ function operation(
     operationId: id,
     tags: [tag],
     summary: row.summary,
-    description: `${describeAccess(row)}${row.unrouted ? ' On AWS it has no address: its function is invoked directly.' : ''}`,
+    description: `${describeAccess(row)}${row.unrouted ? ' On AWS this endpoint has no address: the operator invokes its Lambda function directly.' : ''}`,
     deprecated,
     security: securityOf(row),
     parameters: [
@@ -273,7 +273,7 @@ const parameters: Readonly<Record<string, { description: string; example: string
   cert_name: { description: 'Name of the certificate', example: 'own' },
   account_id: { description: 'AWS account', example: '111122223333' },
   instance_id: { description: 'EC2 instance', example: 'i-0123456789abcdef0' },
-  role_tag: { description: 'A role tag, as it is or as base64', example: 'djE6eA' },
+  role_tag: { description: 'A role tag, as text or as base64', example: 'djE6eA' },
   role_name: { description: 'Name of the token role', example: 'web' },
   id: { description: 'ID', example: '2dbd10f1-8528-4246-89e7-82b25b8aba63' },
   policy_name: { description: 'Name of the policy', example: 'web' },
@@ -294,7 +294,7 @@ const pathParameter = (name: string): Json => {
 const listFlag = (required: boolean) => ({
   name: 'list',
   in: 'query',
-  description: 'Asks for the names below the path',
+  description: 'List the names below the path',
   required,
   schema: required ? { type: 'boolean', const: true } : { type: 'boolean' },
 })

@@ -54,7 +54,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
     }),
     endpointRow.post({
       ...init,
-      summary: 'Start replacing the recovery key with shares of the current one',
+      summary: 'Start replacing the recovery key, with shares of the current recovery key',
       fields: startRekeyFields,
       access: access.start,
       handle: startRekey,
@@ -83,7 +83,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
     }),
     endpointRow.post({
       ...verify,
-      summary: 'Submit one share of the new recovery key; the last required share activates it',
+      summary: 'Submit one share of the new recovery key; the last required share activates the new key',
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],

@@ -200,7 +200,7 @@ export const replicationGroup: EndpointGroup = {
     endpointRow.post({
       ...onSecondary,
       path: '/sys/replication/dr/secondary/update-primary',
-      summary: 'Make this secondary follow another primary of its set, or none',
+      summary: 'Make this secondary follow another primary of its set, or no primary',
       fields: updatePrimaryFields,
       uses: ['role', 'link', 'workflow', 'authorities'],
       prepare: prepareActivation,

@@ -35,7 +35,7 @@ export const systemGroup: EndpointGroup = {
     endpointRow.get({
       ...probe,
       path: '/sys/leader',
-      summary: 'The address of this cluster',
+      summary: 'Read the address of this cluster',
       handle: readLeader,
     }),
     endpointRow.get({
@@ -46,18 +46,18 @@ export const systemGroup: EndpointGroup = {
     }),
     endpointRow.get({
       path: '/sys/ha-status',
-      summary: 'The nodes of the cluster; always one',
+      summary: 'List the nodes of the cluster; always one node',
       mirrored: true,
       handle: showHaStatus,
     }),
     endpointRow.list({
       path: '/sys/version-history',
-      summary: 'The installed versions; only the announced one',
+      summary: 'List the installed versions; only the announced version',
       handle: showVersionHistory,
     }),
     endpointRow.get({
       path: '/sys/internal/ui/resultant-acl',
-      summary: 'The effective rules of the caller’s policies',
+      summary: 'Read the effective rules of the caller’s policies',
       access: { by: 'token' },
       handle: showResultantAcl,
     }),

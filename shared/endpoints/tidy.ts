@@ -41,7 +41,7 @@ function endpointsOf(list: TidyList): Endpoint[] {
     endpointRow.get({ ...settings, summary: `Read the tidy settings of ${list}`, handle: readTidySettings }),
     endpointRow.delete({
       ...settings,
-      summary: `Let ${list} be tidied by the defaults again`,
+      summary: `Reset the tidy settings of ${list} to the defaults`,
       uses: ['write', 'background'],
       handle: createTidySettingsReset(list),
     }),
@@ -63,7 +63,7 @@ export const tidyGroup: EndpointGroup = {
     ...tidyLists.flatMap(endpointsOf),
     endpointRow.get({
       path: '/auth/:mount/tidy-status',
-      summary: 'The last and the next tidy of each list',
+      summary: 'Show the last and the next tidy of each list',
       handle: readTidyStatus,
     }),
   ],

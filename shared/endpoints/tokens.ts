@@ -108,7 +108,7 @@ export const tokensGroup: EndpointGroup = {
     }),
     endpointRow.post({
       path: '/auth/token/tidy',
-      summary: 'Remove the remains of revoked tokens',
+      summary: 'Remove invalid tokens, and parent index entries of tokens that no longer exist',
       uses: ['background'],
       answers: 'accepted',
       handle: startTokenTidy,

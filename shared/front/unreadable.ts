@@ -22,7 +22,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     code: 'too_large',
     text: 'the body is too large',
   },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', text: 'the request did not come in time' },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    text: 'the request did not arrive completely in time',
+  },
 }
 const NO_HTTP: Refusal = {
   status: '400 Bad Request',

@@ -49,7 +49,7 @@ const found = (
   endpoint: declareEndpoint({
     method: 'GET',
     path: `${place}?help`,
-    summary: 'What a path is for',
+    summary: 'Description of a path',
     fields: { help: textField('Any value: returns help on the path instead of calling it') },
     access: { by: 'token' },
     answers: 'plain',

@@ -85,5 +85,7 @@ async function write(
   if (!record) return
   await store
     .commit([putItem(key('fault', part), fault)], { record, readAt: clock.now() }, { tries: 1 })
-    .catch((error: unknown) => log.warn('a fault was not noted', { part, cause: String(error) }))
+    .catch((error: unknown) =>
+      log.warn('the fault could not be recorded in the cluster record', { part, cause: String(error) }),
+    )
 }

@@ -37,7 +37,7 @@ export function operationOf(request: HttpRequest): Operation | undefined {
   if (list === undefined)
     throw new ApiError(
       'unclear_list_flag',
-      `list must be true or false, not ${JSON.stringify(flag.slice(0, 20))}: "?list=true" lists, and without it the path is read`,
+      `list must be true or false, not ${JSON.stringify(flag.slice(0, 20))}: a request with "?list=true" lists the path, and a request without list reads the path`,
     )
   return list ? 'list' : 'read'
 }
@@ -79,7 +79,7 @@ export function checkNamespace({ headers }: HttpRequest, path: string): void {
   if (prefixed || given.some(namespace => namespace !== 'root'))
     throw new ApiError(
       'unsupported_path',
-      'there is no namespace but root; leave out the header X-Vault-Namespace, or what stands before auth/ and sys/ in the path',
+      'the only namespace is root; leave out the header X-Vault-Namespace, or the part of the path before auth/ or sys/',
     )
 }
 
@@ -142,7 +142,7 @@ function checkEncoding({ headers }: HttpRequest): void {
   if (encoding === '' || /^identity$/i.test(encoding)) return
   throw new ApiError(
     'unsupported_media_type',
-    `Content-Encoding ${JSON.stringify(encoding.slice(0, 20))} is not supported: send the body as it is, without the header`,
+    `Content-Encoding ${JSON.stringify(encoding.slice(0, 20))} is not supported: send the body uncompressed, without the header`,
   )
 }
 

@@ -89,7 +89,7 @@ export function createStsRefusal(age = 0): Refusal {
   const off = Math.abs(age)
   const time = off > DAY_SECONDS ? 'more than a day' : `${Math.round(off / 60)} minutes`
   const when = age > 0 ? `${time} ago, and STS takes 15 minutes` : `${time} ahead of time`
-  const clock = off > CLOCK_OFF_SECONDS ? `; by the clock here it was signed ${when}` : ''
+  const clock = off > CLOCK_OFF_SECONDS ? `; by the server’s clock the request was signed ${when}` : ''
   return createRefusal(
     'sts-refused',
     `STS answered that the request is not signed validly, or no longer: check the credentials, the clock and the region that it was signed for${clock}`,

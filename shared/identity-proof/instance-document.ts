@@ -79,7 +79,7 @@ function readPkcs7(pkcs7: string): Result<DocumentProof, Refusal> {
   const message = der && parseSignedData(der)
   if (message) return ok({ form: 'pkcs7', message })
   const fault = messageFault(body, der)
-  const text = `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
+  const text = `pkcs7 ${fault}; send the rsa2048 document exactly as the metadata service returns it`
   return failed(createRefusal('not-signed-data', text))
 }
 
@@ -89,7 +89,7 @@ function messageFault(text: string, der: Buffer | undefined): string {
     return 'is a page in HTML or XML, such as an error of the metadata service or of a proxy'
   if (!der) return 'is not base64, or is cut off'
   if (readBase64(der.toString('latin1'), 'optional')?.length) return 'is encoded in base64 twice'
-  return isCutOff(der) ? 'is cut off' : 'is no CMS SignedData with a document inside'
+  return isCutOff(der) ? 'is cut off' : 'is not a CMS SignedData structure that contains a document'
 }
 
 const SEQUENCE = 0x30

@@ -27,7 +27,7 @@ const foreignPartition = createRefusal('sts-partition', 'the signature is for an
 const noRegion = createRefusal('sts-region', 'the signature names no region of STS')
 const unconfiguredRegion = createRefusal(
   'sts-region',
-  `the request is signed for another region than ${GLOBAL_STS_REGION} under the name ${stsHost()}: have use_sts_region_from_client switched on in config/client, or an sts_endpoint of that region set there, or sign for ${GLOBAL_STS_REGION}`,
+  `the request for ${stsHost()} is signed for another region than ${GLOBAL_STS_REGION}: sign for ${GLOBAL_STS_REGION}, or set use_sts_region_from_client or a regional sts_endpoint in config/client`,
 )
 
 /**
@@ -48,7 +48,7 @@ export function chooseStsEndpoint(request: SignedRequest, rules: StsEndpointRule
   return failed(
     createRefusal(
       'sts-region',
-      `the request is signed for ${request.host}: sign for ${home}, or have use_sts_region_from_client switched on in config/client`,
+      `the request is signed for ${request.host}: sign for ${home}, or switch on use_sts_region_from_client in config/client`,
     ),
   )
 }

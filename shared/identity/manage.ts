@@ -34,8 +34,8 @@ export const entityFields = {
 export const entityLookupFields = {
   name: textField('Name of the entity; searches all entities'),
   id: textField('ID of the entity'),
-  alias_id: textField('ID of its alias'),
-  alias_name: textField('Name of its alias, together with alias_mount_accessor'),
+  alias_id: textField('ID of the entity’s alias'),
+  alias_name: textField('Name of the entity’s alias, together with alias_mount_accessor'),
   alias_mount_accessor: textField('Accessor of the mount of the alias'),
 }
 

@@ -46,7 +46,7 @@ function lease(doc: string): ParameterField<number> {
 
 /** Settings that are stored as sent. */
 const kept = {
-  listing_visibility: textField('`unauth` shows the mount to everyone; `hidden` or empty does not'),
+  listing_visibility: textField('`unauth` shows the mount to everyone; `hidden` or empty hides the mount'),
   audit_non_hmac_request_keys: listField('Request parameters that the audit log shows in plain text'),
   audit_non_hmac_response_keys: listField('Response fields that the audit log shows in plain text'),
   passthrough_request_headers: listField('Stored and returned, without effect: the method reads no headers'),
@@ -73,7 +73,7 @@ export const tuneMountFields = {
   identity_token_key: unsupportedField('Not supported: the service signs no identity tokens'),
   user_lockout_config: unsupportedField('Not supported: the method knows no passwords'),
   allowed_managed_keys: unsupportedField('Not supported: there are no managed keys'),
-  delegated_auth_accessors: unsupportedField('Not supported: nothing is delegated'),
+  delegated_auth_accessors: unsupportedField('Not supported: the mount delegates no authentication'),
   trim_request_trailing_slashes: unsupportedField('Not supported'),
 }
 
@@ -83,7 +83,7 @@ export const enableMountFields = {
   config: anyField('Tuning settings of the mount'),
   local: boolField('Accepted and ignored: all mounts replicate'),
   seal_wrap: boolField('Accepted and ignored: secrets are always encrypted'),
-  external_entropy_access: boolField('Accepted and ignored: randomness is that of the runtime'),
+  external_entropy_access: boolField('Accepted and ignored: the runtime generates all random values'),
   options: unsupportedField('Not supported: the method has no options'),
 }
 

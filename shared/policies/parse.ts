@@ -62,7 +62,7 @@ function pathsOf({ attributes, blocks }: HclBody): PathBody[] {
   const unknown = [...Object.keys(attributes), ...blocks.map(block => block.type)].find(
     name => name !== 'path' && name !== 'name',
   )
-  if (unknown) fault(`"${unknown}" is not known here; expected "path"`)
+  if (unknown) fault(`"${unknown}" is not supported at the top of a policy; expected "path"`)
   const fromBlocks = blocks.map(({ type, label, body }): PathBody => {
     if (type !== 'path' || label === undefined) return fault('expected path "…" { … }')
     return [label, argumentsOf(label, body)]
@@ -138,7 +138,9 @@ function readCapabilities(path: string, body: Record<string, unknown>): Readonly
   const unknown = words.find(word => !isCapability(word))
   if (unknown !== undefined) fault(`path "${path}": unknown capability`)
   const old =
-    shorthand === undefined ? [] : (shorthands.get(shorthand) ?? fault(`path "${path}": unknown policy word`))
+    shorthand === undefined
+      ? []
+      : (shorthands.get(shorthand) ?? fault(`path "${path}": unknown value of policy`))
   const all = new Set<Capability>([...(words as Capability[]), ...old])
   return all.has('deny') ? new Set(['deny']) : all
 }

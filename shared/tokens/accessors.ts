@@ -41,7 +41,7 @@ async function onePage(call: Call, { after, limit = Number.POSITIVE_INFINITY }: 
   }
   if (found.length === 0 && from && !(await call.ports.store.read([from]))[0])
     throw invalidRequestError(
-      'after: no token has this accessor any more; use the previous accessor of your list',
+      'after: the token of this accessor no longer exists; use the previous accessor of the list',
     )
   return found.slice(0, limit)
 }

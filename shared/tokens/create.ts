@@ -43,10 +43,10 @@ import type { TokenParameters } from './terms.ts'
 import { computeTokenLifetime } from './ttl.ts'
 
 export const createTokenFields = {
-  id: textField('Text of the token, instead of a random one; needs sudo', { secret: true }),
-  policies: listField('Policies; default: those of the parent', { counts: normalisePolicySet }),
+  id: textField('Text of the token, instead of a random text; needs sudo', { secret: true }),
+  policies: listField('Policies; default: policies of the parent token', { counts: normalisePolicySet }),
   meta: textMapField('Metadata, texts by name'),
-  no_parent: boolField('Make an orphan; needs sudo'),
+  no_parent: boolField('Create an orphan token; needs sudo'),
   no_default_policy: boolField('Exclude the policy `default`'),
   renewable: boolField('Whether the token can be renewed; default true'),
   ttl: durationField('Lifetime', { formerly: 'lease' }),
@@ -209,7 +209,9 @@ function policiesOf({ parameters, parent, privileged, role }: CreateTokenFacts):
   if (policies.includes(ROOT_POLICY_NAME) && !isRootToken(parent.token))
     throw invalidRequestError('root tokens may not be created without parent token being root')
   if (policies.includes(ROOT_POLICY_NAME) && parent.token.ttl > 0 && !parameters.ttl) {
-    throw invalidRequestError('only a root token that never expires can create another')
+    throw invalidRequestError(
+      'only a root token that never expires can create another root token that never expires',
+    )
   }
   if (!privileged && !policies.every(name => own.includes(name)))
     throw invalidRequestError('child policies must be subset of parent')

@@ -66,7 +66,7 @@ export async function findTokenByAccessor(call: Call, accessor: string) {
 async function wrappingHint({ ports }: Pick<Call, 'ports'>, accessor: string): Promise<string> {
   const [wrapped] = await ports.store.read([key('wrapped', accessor)])
   if (!wrapped) return ''
-  return 'it is a wrapping token: use sys/wrapping/lookup or sys/wrapping/unwrap'
+  return 'the accessor belongs to a wrapping token: use sys/wrapping/lookup or sys/wrapping/unwrap'
 }
 
 /** Finds a token by its text. @throws ApiError `bad_token` */

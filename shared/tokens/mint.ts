@@ -47,7 +47,7 @@ export async function issueBatchToken(token: Token, cipher: FieldCipher): Promis
   const text = BATCH_TOKEN_PREFIX + (await cipher.encryptToken(JSON.stringify(token)))
   if (text.length > MAX_TOKEN_LENGTH)
     throw invalidRequestError(
-      'the policies and metadata are too long for a batch token, which carries them itself',
+      'the policies and metadata are too long for a batch token, which contains its policies and metadata',
     )
   return { token, text, changes: [] }
 }

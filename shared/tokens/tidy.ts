@@ -9,7 +9,7 @@ import { areTokenAncestorsAlive, type TokenDependencies } from './descendants.ts
 /** Handles POST auth/token/tidy. */
 export async function startTokenTidy(call: Call): Promise<CallOutcome> {
   await call.ports.background.start({ job: 'token-tidy', at: scanStartPlace, of: 'token' })
-  return answer(acceptedAnswer('tidy was started; the log will show what it removed'))
+  return answer(acceptedAnswer('tidy was started; the log will show the removed items'))
 }
 
 export interface TokenTidyJob {

@@ -25,7 +25,7 @@ import {
 import { tokenTermRows } from './terms.ts'
 
 export const tokenRoleFields = {
-  allowed_policies: listField('Policies that tokens may have; empty: those of the caller', {
+  allowed_policies: listField('Policies that tokens may have; empty: policies of the caller', {
     counts: normalisePolicySet,
   }),
   disallowed_policies: listField('Policies that tokens may not have', { counts: normalisePolicySet }),

@@ -353,7 +353,7 @@ describe('the carrier refuses', () => {
     const { url } = await listening(createServer(gateway(seen)))
     const carry = createLinkCarrier({ deployment: { plainEndpoints: false } })({ addresses: [url] })
     const one = follower(w, 'west', { carry })
-    await expect(one.activateBy(await w.token('west'))).rejects.toThrow('is not called')
+    await expect(one.activateBy(await w.token('west'))).rejects.toThrow('the address rules forbid calls')
     expect(seen).toEqual([])
   })
 

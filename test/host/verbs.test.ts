@@ -73,7 +73,7 @@ describe('a listing needs LIST or ?list=true', () => {
       expect([status, body.errors]).toEqual([
         400,
         [
-          `list must be true or false, not ${JSON.stringify(flag)}: "?list=true" lists, and without it the path is read`,
+          `list must be true or false, not ${JSON.stringify(flag)}: a request with "?list=true" lists the path, and a request without list reads the path`,
         ],
       ])
     },

@@ -302,7 +302,10 @@ test("in a disaster in which both clusters answer 200, workloads move only after
   })
   allCome(outcomes)
   tap.heal()
-  await waitUntilTrue('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
+  await waitUntilTrue(
+    'east does not stop serving',
+    async () => (await readDrStatus(east)).mode === 'secondary',
+  )
   await makeClusterFollow('east-2', east, west, operation)
 })
 

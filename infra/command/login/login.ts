@@ -28,7 +28,8 @@ export async function logInToCluster(
   say: (text: string) => void,
 ): Promise<LoginAuth> {
   const { base, mount, role } = asked
-  if (isUnencrypted(base)) say(`${base} is not encrypted: an eavesdropper can log in with the same proof`)
+  if (isUnencrypted(base))
+    say(`${base} is not encrypted: an eavesdropper can copy the login request and log in`)
   const body = {
     ...(role === undefined ? {} : { role }),
     ...(await createLoginProofFromOptions(asked, environment)),

@@ -65,8 +65,8 @@ export async function switchPrimaryOfSet(
         if (!(await confirm('Go on?'))) throw new CommandEnded('declined', 'Stopped before the next step')
         ports.onState(
           step.do === 'follow'
-            ? `${to.name} serves; ${from.name} is being made its secondary.`
-            : `${to.name} may be taking over from ${from.name}; that continues without this command.`,
+            ? `${to.name} serves; ${from.name} is being made a secondary of ${to.name}.`
+            : `${to.name} may be taking over from ${from.name}; the takeover continues without this command.`,
         )
       },
       afterStep: (step, ms) => ports.onStepDone({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
@@ -87,6 +87,6 @@ function describeStep(step: SetStep, { from, to }: ObservedPair): string[] {
     ]
   return [
     `3. Send the clients: sys/health answers ${to.answer?.health} on ${to.name}, and ${from.answer?.health} on ${from.name}. Point the name that clients use to ${to.name}, unless they find the serving cluster themselves.`,
-    `4. Follow: ${from.name} gets a token from ${to.name} and follows it. Its data is kept.`,
+    `4. Follow: ${from.name} gets a token from ${to.name} and follows ${to.name}. ${from.name} keeps its data.`,
   ]
 }

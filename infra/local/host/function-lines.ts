@@ -27,7 +27,8 @@ export function createLogLineWriter(
     } catch (error) {
       // the directory of a cluster without stored state may be gone before the last line
       const { code } = error as NodeJS.ErrnoException
-      if (code !== 'ENOENT') complain(log, `${log} cannot be written (${code}): lines of functions are lost`)
+      if (code !== 'ENOENT')
+        complain(log, `${log} cannot be written (${code}): log lines of functions are lost`)
     }
   })
   return line => {

@@ -206,7 +206,7 @@ async function hold(options: LocalHostOptions): Promise<{ directory: string; clo
 
 const runningAlready = (cluster: string, directory: string, holder: number): Error =>
   new Error(
-    `the cluster in ${directory} runs already in process ${holder || '(unknown)'}. Stop it, or choose another name than ${cluster} with --cluster`,
+    `the cluster in ${directory} runs already in process ${holder || '(unknown)'}. Stop that process, or choose another name than ${cluster} with --cluster`,
   )
 
 /** Starts the parts of a host in order: AWS, the tables, the functions, the gateway. */

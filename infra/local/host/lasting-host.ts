@@ -97,7 +97,7 @@ function givenControlToken(): string {
   const token = process.env[CONTROL_TOKEN_VARIABLE]
   if (token) return token
   throw new Error(
-    `the imitated AWS named by --provider requires its control token. Set ${CONTROL_TOKEN_VARIABLE} to the control_token that it printed at its start`,
+    `the imitated AWS named by --provider requires its control token. Set ${CONTROL_TOKEN_VARIABLE} to the control_token that the imitated AWS printed at its start`,
   )
 }
 

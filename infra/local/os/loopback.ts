@@ -115,7 +115,7 @@ export async function checkPortsAreFree(wanted: Readonly<Record<string, number |
 function faultOf(option: string, port: number, { code, message }: NodeJS.ErrnoException): string {
   if (code === 'ERR_SOCKET_BAD_PORT') return `--${option} must be a number from 0 (any free port) to 65535`
   if (code === 'EADDRINUSE')
-    return `port ${port} is in use, perhaps by a running cluster. Stop it, or choose another port with --${option} (0: any free one)`
+    return `port ${port} is in use, perhaps by a running cluster. Stop that cluster, or choose another port with --${option} (0: any free one)`
   if (code === 'EACCES')
     return `port ${port} needs privileges that this process does not have. Choose another port with --${option} (0: any free one)`
   return `port ${port} (--${option}) cannot be used: ${message}`

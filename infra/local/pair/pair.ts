@@ -143,7 +143,7 @@ export async function joinLocalPair(
   } catch (error) {
     if (!(error instanceof RunStopped)) throw error
     if (error.exit === 'unreachable') throw new Error(error.message)
-    say(`${error.message} Promote the one that should serve (below), then start the pair again.`)
+    say(`${error.message} Promote the cluster that should serve (below), then start the pair again.`)
     return undefined
   } finally {
     countdown()

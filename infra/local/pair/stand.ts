@@ -21,7 +21,8 @@ export async function readStatusWithContact(
   const heard = await pollWhilePending(systemSetClock, when, async () => {
     const status = await readDrStatus(host)
     if (!status.hasPrimary || status.connection === 'ready') return ok(status)
-    if (!isSaid) say(`Waiting at most ${HEARD_WITHIN_SECONDS} s for contact to its primary …`)
+    if (!isSaid)
+      say(`Waiting at most ${HEARD_WITHIN_SECONDS} s for contact between this secondary and its primary …`)
     isSaid = true
     return failed(status)
   })
@@ -30,7 +31,7 @@ export async function readStatusWithContact(
 
 /** Formats the state of a secondary, which serves no logins. */
 export const formatSecondaryStatus = (cluster: string, status: ClusterStatus): string =>
-  `${cluster} is a DR secondary: it serves no logins, its primary does.
+  `${cluster} is a DR secondary: the primary serves the logins.
   primary   ${status.hasPrimary ? `${status.primaryAddress}, connection ${status.connection}` : 'none'}
   state     ${status.state}
   lag       ${toldLag(status)}

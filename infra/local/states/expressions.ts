@@ -33,7 +33,7 @@ async function resultOf(expression: string, names: ExpressionVariables): Promise
     throw failed(expression, message)
   })
   const text = typeof value === 'function' ? undefined : JSON.stringify(value)
-  if (text === undefined) throw failed(expression, 'its value is not valid JSON')
+  if (text === undefined) throw failed(expression, 'the value of the expression is not valid JSON')
   return JSON.parse(text)
 }
 

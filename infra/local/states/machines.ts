@@ -84,7 +84,7 @@ export function startStateMachines(options: StateMachinesOptions): StateMachines
     const task = store.task(token)
     if (task && task.answer === undefined) return task
     if (!isToken(token)) throw refusal('InvalidToken', 'the token is not from this service')
-    throw refusal('TaskTimedOut', 'this task is not waited for any more')
+    throw refusal('TaskTimedOut', 'the execution no longer waits for this task')
   }
 
   return {

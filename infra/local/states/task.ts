@@ -90,7 +90,7 @@ async function inTime<T>(
   const signal = AbortSignal.any([outer, done.signal])
   const ends = limits.map(async ([moment, error]) => {
     await time.until(moment, signal)
-    throw new StateFault(error, 'it took too long')
+    throw new StateFault(error, 'the task took too long')
   })
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

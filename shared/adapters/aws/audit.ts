@@ -26,7 +26,7 @@ export function createAuditLog({ auditFile, framedJson }: Settings, write: Write
 const RETRY_AFTER_S = 5
 
 /** The beginning of the error text if an entry cannot be written to the file. */
-const UNWRITABLE = `${AUDIT_UNWRITABLE_TEXT}: free its disk, or make its file writable`
+const UNWRITABLE = `${AUDIT_UNWRITABLE_TEXT}: free disk space, or make the file of the audit log writable`
 
 /** Refuses the request whose audit entry could not be written. The client may repeat the refused request later. */
 function unwritable(cause: unknown): ApiError {

@@ -64,12 +64,14 @@ const ALL_PORTS = 'all ports at once'
 
 function refuseCopy(): never {
   throw new Error(
-    'ports cannot be copied by a rest pattern or a spread, because that reads undeclared ones too: name the ports that are needed',
+    'ports cannot be copied by a rest pattern or a spread, because the copy also reads undeclared ports: name the needed ports',
   )
 }
 
 function undeclared(port: string, use: EndpointUse | undefined): never {
   throw new Error(
-    use ? `${port} needs the use "${use}" in the endpoint table` : `${port}: no declared use allows that`,
+    use
+      ? `${port} needs the use "${use}" in the endpoint table`
+      : `${port}: no declared use of the endpoint allows this call`,
   )
 }

@@ -12,7 +12,7 @@ import { createSignedPost, type SendSignedPost } from './wire/signed-posts.ts'
 const contextOf = (keyring: string) => ({ keyring })
 
 const WHY =
-  'KMS does not decrypt with the key of its data stack; check that the key is enabled and that its policy allows kms:Decrypt'
+  'KMS does not decrypt with the key of the data stack; check that the key is enabled and that the key policy allows kms:Decrypt'
 
 /** Throws `busy` for a failed KMS call. A KMS error is never the client's fault, and may pass. */
 function throwKmsBusy(cause: unknown): never {

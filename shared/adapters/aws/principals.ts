@@ -16,7 +16,7 @@ function undefinedIfUnknown(error: unknown): undefined {
  * @throws Error when the answer contains no entity; for an unknown entity IAM returns an error
  */
 function readPrincipal(arn: string | undefined, uniqueId: string | undefined): IamPrincipal {
-  if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
+  if (!arn || !uniqueId) throw new Error('the answer of IAM has no user or role')
   return { arn, uniqueId }
 }
 

@@ -119,7 +119,7 @@ async function readTrustedCertificates(authorities: Authorities | undefined): Pr
  */
 function checkBaseUrl(address: string, rules: AddressRules): string {
   const usable = normaliseMemberAddress(address, rules)
-  if (usable === undefined) throw new Error('this address is not called, because the address rules forbid it')
+  if (usable === undefined) throw new Error('the address rules forbid calls to this address')
   return usable
 }
 

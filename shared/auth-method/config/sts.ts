@@ -40,7 +40,7 @@ function warningsOf(account: string, role: string, assumable: readonly string[])
   const entity = parseIamEntity(role)
   const warnings: string[] = []
   if (!/^\d{12}$/.test(account))
-    warnings.push('the account ID is not a 12-digit number: no login can come from it')
+    warnings.push('the account ID is not a 12-digit number: no AWS account has such an ID')
   if (entity?.type !== 'role')
     warnings.push(unsupportedRegionFault(role, 'sts_role') ?? 'sts_role is not the ARN of an IAM role')
   else if (!assumable.some(pattern => matchesRolePattern(pattern, role))) {

@@ -42,7 +42,8 @@ export function findInstanceStateFault(
   instance: Instance | undefined,
   instanceId: string,
 ): Refusal | undefined {
-  const why = !instance || instance.id !== instanceId ? 'EC2 knows no such instance' : 'it is not running'
+  const why =
+    !instance || instance.id !== instanceId ? 'EC2 knows no such instance' : 'the instance is not running'
   return instance?.id === instanceId && instance.state === 'running'
     ? undefined
     : createRefusal('instance-not-running', `failed to verify the instance ${instanceId}: ${why}`)

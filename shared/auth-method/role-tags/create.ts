@@ -15,10 +15,10 @@ import { isTagWithinRole, MAX_TAG_LENGTH, type RoleTag, renderRoleTag } from './
 
 export const roleTagFields = {
   policies: listField(
-    'Policies of logins with the tag, all of them among the role’s; an empty list gives `default` only',
+    'Policies of logins with the tag, a subset of the role’s policies; an empty list gives `default` only',
     { counts: normalisePolicySet },
   ),
-  max_ttl: durationField('Maximum lifetime of tokens of such logins'),
+  max_ttl: durationField('Maximum lifetime of tokens of logins with the tag'),
   instance_id: lowerTextField('The only instance that may use the tag'),
   allow_instance_migration: boolField('As in the role'),
   disallow_reauthentication: boolField('As in the role'),
@@ -83,7 +83,9 @@ function warningsOf(tag: RoleTag, role: Role, mountMax: number): string[] {
       `max_ttl exceeds the role’s token_max_ttl (${role.token.maxTtl} s); the role’s maximum applies`,
     )
   if (tag.allowInstanceMigration && !role.allowInstanceMigration) {
-    warnings.push('allow_instance_migration has no effect, because the role does not have it')
+    warnings.push(
+      'allow_instance_migration has no effect, because the role does not allow instance migration',
+    )
   }
   return warnings
 }

@@ -42,7 +42,7 @@ const anyOf = (
   seen: (facts: InstanceFacts) => string | undefined,
   matches: typeof isInConfiguredList = isInConfiguredList,
 ): Binding<List> => ({
-  field: listField(`${doc}; any one must match`),
+  field: listField(`${doc}; one of the values must match`),
   neutral: [],
   store: unique,
   seen,
@@ -104,7 +104,7 @@ export const instanceBindings = {
   ),
   bound_tags: everyKey(
     'bound_tags',
-    'Values by key of the instance’s tags, with a trailing wildcard if wanted; of every key any one value must match',
+    'Values by key of the instance’s tags, with a trailing wildcard if wanted; of every key one value must match',
     f => f.instance.tags ?? {},
   ),
 } satisfies Record<string, Binding<List> | Binding<Lists>>

@@ -132,6 +132,8 @@ async function resolve(
   })
   if (!found) throw invalidRequestError(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
   if (found.arn !== arn)
-    throw invalidRequestError(`cannot resolve unique ID of ${arn}: its path differs from the one in IAM`)
+    throw invalidRequestError(
+      `cannot resolve unique ID of ${arn}: the path in the ARN differs from the path in IAM`,
+    )
   return found.uniqueId
 }

@@ -21,7 +21,7 @@ export const tidySettingsFields = {
   safety_buffer: durationField(
     'Time that must pass after an entry’s expiration before it is removed; default 72h',
   ),
-  disable_periodic_tidy: boolField('Do not tidy the list every hour; tidy/<list> still works'),
+  disable_periodic_tidy: boolField('Switch off the hourly tidy of the list; tidy/<list> still works'),
 }
 
 export const tidyFields = { safety_buffer: tidySettingsFields.safety_buffer }
@@ -76,7 +76,7 @@ const restamped = (call: MountCall, list: TidyList, outcome: CallOutcome): CallO
 })
 
 const RUNNING = 'a tidy of this list is already running'
-const STARTED = 'tidy was started; see tidy-status for its progress, and the log for failures'
+const STARTED = 'tidy was started; tidy-status shows its progress, and the log shows failures'
 
 /** Handles POST tidy/<list>: starts a run, even if periodic tidying is disabled. @see docs/spec/configuration.md#tidying */
 export const createTidyStarter =

@@ -22,7 +22,7 @@ const attempt = withTitle(
     encoded_token: textShape,
     encoded_root_token: textShape,
     pgp_fingerprint: textShape,
-    otp: withDescription(textShape, 'in the answer that made it, and nowhere else'),
+    otp: withDescription(textShape, 'only in the answer that starts the attempt'),
     otp_length: intShape,
   }),
 )

@@ -84,7 +84,7 @@ const policy = { requestExample: { policy: 'path "secret/*" { capabilities = ["r
 const names = objectShape({ keys: textArrayShape, policies: textArrayShape })
 const capabilities = withDescription(
   mapShape(textArrayShape),
-  'by path; `capabilities` too where one path was asked for',
+  'capabilities by path; a request for a single path also gets `capabilities`',
 )
 
 /** Responses about policies and capabilities. */

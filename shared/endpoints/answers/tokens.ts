@@ -31,7 +31,7 @@ const token = withTitle(
   'Token',
   objectShape(
     {
-      id: withDescription(textShape, 'empty where the token itself is not to be shown'),
+      id: withDescription(textShape, 'empty in answers that do not show the token'),
       accessor: withDescription(textShape, 'empty for a batch token'),
       type: enumShape('service', 'batch'),
       path: textShape,
@@ -45,7 +45,7 @@ const token = withTitle(
       creation_time: withDescription(intShape, 'epoch seconds'),
       issue_time: timeShape,
       creation_ttl: withDescription(intShape, 'seconds'),
-      ttl: withDescription(intShape, 'seconds that are left'),
+      ttl: withDescription(intShape, 'remaining lifetime in seconds'),
       expire_time: nullableShape(timeShape),
       ...keptTerms('shown'),
     },
@@ -116,7 +116,7 @@ export const tokenAnswers: AnswerDescriptions = {
     body: {
       type: 'object',
       additionalProperties: anyShape,
-      description: 'the answer as it would have been; mostly an envelope',
+      description: 'the answer that was wrapped; mostly an envelope',
     },
   }),
   'POST /sys/wrapping/lookup': describeAnswer(

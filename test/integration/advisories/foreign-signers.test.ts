@@ -79,7 +79,7 @@ describe('only signatures of registered certificates are accepted: CVE-2020-1625
     const reply = await login(mount, message())
     const text =
       _name === 'a certificate and no signer'
-        ? noMessage('is no CMS SignedData with a document inside')
+        ? noMessage('is not a CMS SignedData structure that contains a document')
         : UNPROVEN
     expect([reply.status, errorsOf(reply)]).toEqual([400, text])
   })

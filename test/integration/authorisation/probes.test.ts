@@ -32,7 +32,8 @@ describe('a login gets the same answer at a missing mount and at a mount without
   })
   const missing = `/auth/${fresh('no')}`
 
-  const LONG_AGO = 'by the clock here it was signed more than a day ago, and STS takes 15 minutes'
+  const LONG_AGO =
+    'by the server’s clock the request was signed more than a day ago, and STS takes 15 minutes'
   const REQUIRED =
     'required authentication values are missing: give pkcs7, or identity and signature, or iam_http_request_method, ' +
     'iam_request_url, iam_request_headers, iam_request_body (none with GET)'

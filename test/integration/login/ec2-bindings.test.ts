@@ -148,7 +148,7 @@ describe('ec2 login with bounds on the instance', () => {
       const answer = await loginAs(mount, stopped, { role, nonce: 'n' })
       expect([answer.status, errorsOf(answer)]).toEqual([
         400,
-        `failed to verify the instance ${stopped.instanceId}: it is not running`,
+        `failed to verify the instance ${stopped.instanceId}: the instance is not running`,
       ])
       await aws.setInstance({ ...placeOf(stopped), state: 'running' })
       expect((await loginAs(mount, stopped, { role, nonce: 'n' })).status).toBe(200)

@@ -27,7 +27,7 @@ test('concurrent logins share DescribeInstances calls, and each gets its own res
   expect(replies.map(({ status }) => status)).toEqual([400, 400, ...running.map(() => 200)])
   expect(replies.slice(0, 2).map(errorsOf)).toEqual([
     expect.stringContaining('EC2 knows no such instance'),
-    expect.stringContaining('it is not running'),
+    expect.stringContaining('the instance is not running'),
   ])
   const { keys } = (await done('GET', `${mount}/identity-accesslist?list=true`)).body.data
   expect(keys).toEqual(running.map(({ instanceId }) => instanceId).toSorted())

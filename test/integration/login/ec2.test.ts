@@ -166,7 +166,7 @@ describe('ec2 login with a proof', () => {
     [
       'a certificate',
       () => ({ pkcs7: base64(Buffer.from('3003020101', 'hex')) }),
-      noMessage('is no CMS SignedData with a document inside'),
+      noMessage('is not a CMS SignedData structure that contains a document'),
     ],
     [
       'a truncated message',

@@ -85,7 +85,7 @@ describe('iam logins that infer an EC2 instance', () => {
     async state => {
       const other = await started({ state })
       const role = await roleWith()
-      expect(errorsOf(await login(other.instanceId, role))).toMatch(/it is not running$/)
+      expect(errorsOf(await login(other.instanceId, role))).toMatch(/the instance is not running$/)
       await aws.setInstance({ ...placeOf(other), state: 'running' })
       expect((await login(other.instanceId, role)).status).toBe(200)
     },

@@ -223,7 +223,7 @@ describe('the region of the signed request', () => {
     const mount = await mountWith()
     const answer = await login(mount, regional('eu-west-1'))
     expect(answer.status).toBe(400)
-    expect(errorsOf(answer)).toMatch(/sign for sts\.amazonaws\.com, or have use_sts_region_from_client/)
+    expect(errorsOf(answer)).toMatch(/sign for sts\.amazonaws\.com, or switch on use_sts_region_from_client/)
   })
 
   test.each([
@@ -276,7 +276,7 @@ describe('the region of the signed request', () => {
       const mount = await mountWith(config)
       const answer = await login(mount, signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' }))
       expect(answer.status).toBe(400)
-      expect(errorsOf(answer)).toMatch(/under the name sts\.amazonaws\.com: have use_sts_region_from_client/)
+      expect(errorsOf(answer)).toMatch(/sign for us-east-1, or set use_sts_region_from_client/)
       expect(await calls()).toEqual([])
     },
   )

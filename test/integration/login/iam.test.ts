@@ -144,8 +144,8 @@ describe('iam login', () => {
     const answer = await loginWith(mount, bob, { role: 'bob' }, options)
     expect(answer.status, answer.text).toBe(status)
     if (status === 200) return
-    const when = `it was signed 16 minutes ${minutes < 0 ? 'ago, and STS takes 15 minutes' : 'ahead of time'}`
-    expect(errorsOf(answer)).toBe(`${NOT_ACCEPTED}; by the clock here ${when}`)
+    const when = `the request was signed 16 minutes ${minutes < 0 ? 'ago, and STS takes 15 minutes' : 'ahead of time'}`
+    expect(errorsOf(answer)).toBe(`${NOT_ACCEPTED}; by the server’s clock ${when}`)
     const nowhere = await loginWith(`/auth/${fresh('none')}`, bob, { role: 'bob' }, options)
     expect(errorsOf(nowhere)).toBe(errorsOf(answer))
   })

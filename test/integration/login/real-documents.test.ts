@@ -11,7 +11,7 @@ const instance = {
   imageId: newer.imageId,
 }
 
-const NO_MESSAGE = noMessage('is no CMS SignedData with a document inside')
+const NO_MESSAGE = noMessage('is not a CMS SignedData structure that contains a document')
 
 describe('documents signed by AWS, verified with the built-in certificates', () => {
   let mount = ''

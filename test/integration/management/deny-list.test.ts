@@ -138,9 +138,9 @@ describe('an entry of the deny list for role tags', () => {
   test('only a genuine tag of an existing role can be denied', async () => {
     const tag = await freshTag()
     const [version, nonce, ...rest] = tag.split(':')
-    const READ = 'not a valid role tag: it cannot be read'
-    const ROLE = 'not a valid role tag: its role does not exist'
-    const MADE = 'not a valid role tag: it was not made for this role'
+    const READ = 'not a valid role tag: the tag cannot be parsed'
+    const ROLE = 'not a valid role tag: the role of the tag does not exist'
+    const MADE = 'not a valid role tag: the tag was not made for this role'
     const rows = {
       x: READ,
       'v1:x': READ,
@@ -180,11 +180,11 @@ describe('an entry of the deny list for role tags', () => {
     const tag = await freshTag({}, path)
     await done('DELETE', `${path}/role/dev`)
     expect((await api('POST', `${path}/roletag-denylist/${tag}`)).body.errors).toEqual([
-      'not a valid role tag: its role does not exist',
+      'not a valid role tag: the role of the tag does not exist',
     ])
     await done('POST', `${path}/role/dev`, role)
     expect((await api('POST', `${path}/roletag-denylist/${tag}`)).body.errors).toEqual([
-      'not a valid role tag: it was not made for this role',
+      'not a valid role tag: the tag was not made for this role',
     ])
   })
 })

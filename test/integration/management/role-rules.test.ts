@@ -105,12 +105,12 @@ const anew: readonly Rule[] = [
   [
     'a wildcard for the sessions of a role',
     { bound_iam_principal_arn: 'arn:aws:sts::111122223333:assumed-role/x/*' },
-    'bound_iam_principal_arn: arn:aws:sts::111122223333:assumed-role/x/* names sessions, and a wildcard is compared with the role behind them: use arn:aws:iam::111122223333:role/x, with the path of the role if it has one, which admits all its sessions',
+    'bound_iam_principal_arn: arn:aws:sts::111122223333:assumed-role/x/* names sessions, and a wildcard is compared with the role behind them: use arn:aws:iam::111122223333:role/x, with the path of the role if any; this ARN admits all sessions of the role',
   ],
   [
     'a wildcard for the sessions of several roles',
     { bound_iam_principal_arn: 'arn:aws-cn:sts::111122223333:assumed-role/x*' },
-    'bound_iam_principal_arn: arn:aws-cn:sts::111122223333:assumed-role/x* names sessions, and a wildcard is compared with the role behind them: use arn:aws-cn:iam::111122223333:role/x*, with the path of the role if it has one, which admits all its sessions',
+    'bound_iam_principal_arn: arn:aws-cn:sts::111122223333:assumed-role/x* names sessions, and a wildcard is compared with the role behind them: use arn:aws-cn:iam::111122223333:role/x*, with the path of the role if any; this ARN admits all sessions of the role',
   ],
   [
     'a principal that is not an ARN',

@@ -72,7 +72,7 @@ describe('creating a role tag', () => {
     [{ max_ttl: '2h' }, ['max_ttl exceeds the role’s token_max_ttl (3600 s); the role’s maximum applies']],
     [
       { allow_instance_migration: true },
-      ['allow_instance_migration has no effect, because the role does not have it'],
+      ['allow_instance_migration has no effect, because the role does not allow instance migration'],
     ],
     [{ max_ttl: '1h' }, null],
   ])('with %j gives the warnings %j', async (body, warnings) => {

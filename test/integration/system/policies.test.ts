@@ -74,7 +74,7 @@ describe('sys/policies/acl and sys/policy', () => {
     ['an open block', 'path "a" {', /^failed to parse policy: line 1: /],
     ['an unknown capability', 'path "a" { capabilities = ["fly"] }', /unknown capability/],
     ['an unknown argument', 'path "a" { capability = ["read"] }', /"capability" is not supported/],
-    ['a block other than path', 'role "a" {}', /"role" is not known here/],
+    ['a block other than path', 'role "a" {}', /"role" is not supported at the top of a policy/],
     ['a template', 'path "a/{{identity.entity.id}}" {}', /templates are not supported/],
     ['a wildcard in the middle', 'path "a/*/b" {}', /only at the end/],
     ['a plus sign in part of a segment', 'path "a/+b/c" {}', /whole segment/],

@@ -181,7 +181,7 @@ test('the error for looking up a wrapping token names the wrapping endpoints', a
   const reply = await api('POST', '/auth/token/lookup', { token: body.wrap_info.token })
   expect([reply.status, reply.body.errors]).toEqual([
     403,
-    ['bad token: it is a wrapping token: use sys/wrapping/lookup or sys/wrapping/unwrap'],
+    ['bad token: the accessor belongs to a wrapping token: use sys/wrapping/lookup or sys/wrapping/unwrap'],
   ])
   const other = await api('POST', '/auth/token/lookup', { token: 'hvs.unknown' })
   expect([other.status, other.body.errors]).toEqual([403, ['bad token']])

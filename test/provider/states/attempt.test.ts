@@ -35,7 +35,7 @@ async function watching(input: object) {
 test.each([
   ['completed', 'completed'],
   ['cancelled', 'cancelled'],
-  ['lapsed', 'nobody gave a share for an hour'],
+  ['lapsed', 'nobody submitted a recovery share for an hour'],
 ])('the execution of an attempt that is %s ends, and its history has the outcome', async (outcome, name) => {
   const { machine, arn, answer, asked, entered, orders } = await watching({ operation: 'n-1' })
   await asked(1)

@@ -72,8 +72,8 @@ export const loginAs = async (
 
 /** The answer to a request that names a namespace. */
 export const NO_NAMESPACE =
-  'unsupported path: there is no namespace but root; leave out the header X-Vault-Namespace, ' +
-  'or what stands before auth/ and sys/ in the path'
+  'unsupported path: the only namespace is root; leave out the header X-Vault-Namespace, ' +
+  'or the part of the path before auth/ or sys/'
 
 /** Returns the error message for a mount without a registered certificate of this type. */
 export const unregistered = (type: 'pkcs7' | 'identity'): string =>
@@ -81,7 +81,7 @@ export const unregistered = (type: 'pkcs7' | 'identity'): string =>
 
 /** Returns the error message for a `pkcs7` parameter without a CMS message. */
 export const noMessage = (fault: string): string =>
-  `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
+  `pkcs7 ${fault}; send the rsa2048 document exactly as the metadata service returns it`
 
 /** The error message for a login that does not prove which instance calls. */
 export const UNPROVEN =

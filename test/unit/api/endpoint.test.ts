@@ -38,7 +38,7 @@ describe('the handler of a call', () => {
         cluster,
       }),
     ).toBe(nowhere)
-    expect(() => handlerAt(below, { cluster })).toThrow('without one')
+    expect(() => handlerAt(below, { cluster })).toThrow('without a mount')
   })
 
   test('outside mounts no mount is required', () => {

@@ -23,7 +23,7 @@ const rows: [code: ErrorCode, status: number, text: string | undefined, kind?: '
   [
     'misdirected',
     403,
-    'this address accepts requests of its proxy only: send requests to the address of the proxy',
+    'this address accepts only requests from the proxy: send requests to the address of the proxy',
   ],
   ['not_found', 404, ''],
   ['no_such_mount', 404, undefined],

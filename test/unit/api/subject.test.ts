@@ -36,7 +36,7 @@ describe('the subject of an endpoint', () => {
         answer: { kind: 'nothing' },
         changes: [{ kind: 'delete', key: subjectKey, expected: 'any' }],
       })
-    expect(() => deleteSubject(callWith())).toThrow('deleting endpoint has no subject')
+    expect(() => deleteSubject(callWith())).toThrow('deleting endpoint declares no subject')
   })
 })
 

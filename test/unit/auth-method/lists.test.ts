@@ -58,10 +58,10 @@ describe('denying a role tag', () => {
 
   test.each([
     ['nothing', '', 'role_tag is required'],
-    ['text', 'tag', 'cannot be read'],
-    ['a tag with a line end', `${value}\n`, 'cannot be read'],
-    ['base64 of text', Buffer.from('tag').toString('base64'), 'cannot be read'],
-    ['base64 twice', Buffer.from(base64).toString('base64'), 'cannot be read'],
+    ['text', 'tag', 'cannot be parsed'],
+    ['a tag with a line end', `${value}\n`, 'cannot be parsed'],
+    ['base64 of text', Buffer.from('tag').toString('base64'), 'cannot be parsed'],
+    ['base64 twice', Buffer.from(base64).toString('base64'), 'cannot be parsed'],
     ['a tag with another signature', renderRoleTag(tag, new Secret('another key')), 'not made for this role'],
     ['a tag with a policy added', value.replace('m=false', 'm=false:p=root'), 'not made for this role'],
   ])('%s is rejected', async (_, given, text) => {
@@ -69,7 +69,7 @@ describe('denying a role tag', () => {
   })
 
   test('denying a tag of a deleted role is rejected', async () => {
-    await expect(deny(value, { role: false })).rejects.toThrow('its role does not exist')
+    await expect(deny(value, { role: false })).rejects.toThrow('the role of the tag does not exist')
   })
 
   test.each([
@@ -117,7 +117,7 @@ describe('reading a denied tag', () => {
         data: { expiration_time: '2030-01-01T00:00:00Z' },
         warnings: [
           'the tag is denied until at least 2030-01-01T00:00:00Z, and until tidy removes its entry, ' +
-            `by schedule after ${removed}; after that it is accepted again. ${FOREVER}`,
+            `by schedule after ${removed}; after that the tag is accepted again. ${FOREVER}`,
         ],
       })
     },
@@ -127,7 +127,7 @@ describe('reading a denied tag', () => {
     const { warnings } = await told({ safetyBuffer: HOUR, disablePeriodicTidy: true })
     expect(warnings).toEqual([
       'the tag is denied until at least 2030-01-01T00:00:00Z, and until an operator runs tidy, because ' +
-        `periodic tidying is disabled; after that it is accepted again. ${FOREVER}`,
+        `periodic tidying is disabled; after that the tag is accepted again. ${FOREVER}`,
     ])
   })
 })

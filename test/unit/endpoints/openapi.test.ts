@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
 
   test('a row without a described response is an error', () => {
     const { 'POST /go': _, ...others } = answers
-    expect(() => buildOpenApi([group], others, '1')).toThrow('nobody has said what POST /go answers')
+    expect(() => buildOpenApi([group], others, '1')).toThrow('the endpoint POST /go has no declared answer')
   })
 
   test('endpoints that always reject are omitted', () => {
@@ -167,7 +167,7 @@ describe('the OpenAPI document', () => {
     [
       '/auth/{mount}/thing/{name}',
       'post',
-      'Needs the capability `create` for something new, else `update`, on the path.',
+      'Needs the capability `create` for a new object, else `update`, on the path.',
     ],
     ['/auth/{mount}/thing/{name}', 'get', 'Needs the capability `read` and `sudo` on the path.'],
     ['/go', 'post', 'Needs the capability `create` or `update` on the path.'],

@@ -162,8 +162,8 @@ test('a token with a chosen ID is hashed once per attempt', async () => {
 })
 
 const NO_NAMESPACE =
-  'unsupported path: there is no namespace but root; leave out the header X-Vault-Namespace, ' +
-  'or what stands before auth/ and sys/ in the path'
+  'unsupported path: the only namespace is root; leave out the header X-Vault-Namespace, ' +
+  'or the part of the path before auth/ or sys/'
 
 describe("the order of the dispatcher's checks", () => {
   const nobody = { headers: {} }

@@ -275,7 +275,7 @@ describe('unusual request encodings', () => {
 
   test.each(['yes', ''])('a list flag of %j is rejected with the allowed values', flag => {
     expect(() => operationOf(httpRequest({ method: 'GET', query: [['list', flag]] }))).toThrow(
-      `list must be true or false, not ${JSON.stringify(flag)}: "?list=true" lists, and without it the path is read`,
+      `list must be true or false, not ${JSON.stringify(flag)}: a request with "?list=true" lists the path, and a request without list reads the path`,
     )
   })
 

@@ -184,10 +184,10 @@ describe('error responses of STS', () => {
     [undefined, ''],
     [-300, ''],
     [300, ''],
-    [301, '; by the clock here it was signed 5 minutes ago, and STS takes 15 minutes'],
-    [3725, '; by the clock here it was signed 62 minutes ago, and STS takes 15 minutes'],
-    [100_000, '; by the clock here it was signed more than a day ago, and STS takes 15 minutes'],
-    [-3725, '; by the clock here it was signed 62 minutes ahead of time'],
+    [301, '; by the server’s clock the request was signed 5 minutes ago, and STS takes 15 minutes'],
+    [3725, '; by the server’s clock the request was signed 62 minutes ago, and STS takes 15 minutes'],
+    [100_000, '; by the server’s clock the request was signed more than a day ago, and STS takes 15 minutes'],
+    [-3725, '; by the server’s clock the request was signed 62 minutes ahead of time'],
   ])('for a request signed %s seconds ago the text mentions an age%s', (age, more) => {
     const found = readCallerIdentity(stsError(403, 'SignatureDoesNotMatch'), age)
     expect(found).toMatchObject({ fault: { text: `${notAccepted}${more}` } })

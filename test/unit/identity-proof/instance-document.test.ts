@@ -122,14 +122,14 @@ test.each([
   ['base64 that is cut off', (pkcs7().pkcs7 ?? '').slice(0, 101), 'is not base64, or is cut off'],
   ['a message that is cut off', (pkcs7().pkcs7 ?? '').slice(0, 100), 'is cut off'],
   ['a message without its end', 'MIAG', 'is cut off'],
-  ['an element of another kind', 'BAA=', 'is no CMS SignedData with a document inside'],
+  ['an element of another kind', 'BAA=', 'is not a CMS SignedData structure that contains a document'],
   ['one byte', 'MA==', 'is cut off'],
-  ['nothing but blanks', ' ', 'is no CMS SignedData with a document inside'],
+  ['nothing but blanks', ' ', 'is not a CMS SignedData structure that contains a document'],
 ])('an unreadable pkcs7 is rejected with its fault: %s', (_, text, fault) => {
   const refusal = {
     code: 'invalid_request',
     why: 'not-signed-data',
-    text: `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`,
+    text: `pkcs7 ${fault}; send the rsa2048 document exactly as the metadata service returns it`,
   }
   expect(readDocumentProof({ pkcs7: text })).toEqual({ ok: false, fault: refusal })
 })

@@ -82,7 +82,7 @@ describe("settings of the deployment's front ends", () => {
 describe('settings that contradict the front are rejected with a text', () => {
   test.each<[object, string]>([
     [{ front: { kind: 'tcp' } }, 'front.kind: '],
-    [{ front: { ...privateFront, vpcEndpointIds: [] } }, 'front.vpcEndpointIds: must have at least 1'],
+    [{ front: { ...privateFront, vpcEndpointIds: [] } }, 'front.vpcEndpointIds: must have 1 or more IDs'],
     [
       { front: { ...privateFront, vpcEndpointIds: ['vpc-0123456789'] } },
       'front.vpcEndpointIds.0: must be an id',
@@ -90,11 +90,11 @@ describe('settings that contradict the front are rejected with a text', () => {
     [{ front: { ...privateFront, vpcId: 'vpc-0123456789' } }, 'front.vpcId: '],
     [
       { front: { ...balancer, subnetIds: [balancer.subnetIds[0]] }, domain },
-      'front.subnetIds: must have at least 2',
+      'front.subnetIds: must have 2 or more IDs',
     ],
     [
       { front: { ...balancer, subnetIds: [balancer.subnetIds[0], balancer.subnetIds[0]] }, domain },
-      'front.subnetIds: must not name one twice',
+      'front.subnetIds: must not name an ID twice',
     ],
     [{ front: { ...balancer, networks: [] }, domain }, 'front.networks: must name at least one network'],
     [{ front: { ...balancer, networks: ['everybody'] }, domain }, 'front.networks.0: must be a CIDR block'],

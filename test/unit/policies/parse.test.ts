@@ -89,7 +89,11 @@ describe('accepted forms of a policy', () => {
 
 describe('rejected policies', () => {
   test.each([
-    ['an unknown name at the top', 'paths "a" { capabilities = ["read"] }', '"paths" is not known here'],
+    [
+      'an unknown name at the top',
+      'paths "a" { capabilities = ["read"] }',
+      '"paths" is not supported at the top of a policy',
+    ],
     ['an unknown argument', 'path "a" { capability = ["read"] }', '"capability" is not supported'],
     [
       'an unknown argument in JSON',
@@ -151,9 +155,9 @@ describe('rejected policies', () => {
       'lose digits',
     ],
     ['the same in HCL', 'path "a" { denied_parameters = { b = [9007199254740993] } }', 'lose digits'],
-    ['an unknown old word', 'path "a" { policy = "reed" }', 'unknown policy word'],
-    ['an old word of a prototype', 'path "a" { policy = "constructor" }', 'unknown policy word'],
-    ['an old word in a list', 'path "a" { policy = ["read"] }', 'unknown policy word'],
+    ['an unknown old word', 'path "a" { policy = "reed" }', 'unknown value of policy'],
+    ['an old word of a prototype', 'path "a" { policy = "constructor" }', 'unknown value of policy'],
+    ['an old word in a list', 'path "a" { policy = ["read"] }', 'unknown value of policy'],
     [
       'bounds that exclude each other',
       'path "a" { min_wrapping_ttl = 2 max_wrapping_ttl = 1 }',

@@ -259,7 +259,7 @@ export async function runDisasterDrill(
   }
   const before = load.acknowledged.length
   await waitUntilCaughtUp(west, east)
-  say('Disaster: west and its clients cannot reach east any more, which serves on for a while.')
+  say('Disaster: west and its clients can no longer reach east. East still serves for a while.')
   proxy.cut()
   await setTimeout(WRITES_BEFORE_SWITCH_MS)
   load.sendTo(west)
@@ -272,12 +272,15 @@ export async function runDisasterDrill(
   await load.end()
   // the primary may not have replicated logins either that it acknowledged just before the cut
   const lost = await findUnknownLogins(west, root, load.acknowledged)
-  say('East can be reached again. It closes at the next call from west, which comes every minute.')
+  say('West can reach east again. East stops serving when west calls, within a minute.')
   proxy.heal()
   isCut = false
   await doing.healed()
-  await waitUntilTrue('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
-  say('East follows west, and reports the commits that only it had.')
+  await waitUntilTrue(
+    'east does not stop serving',
+    async () => (await readDrStatus(east)).mode === 'secondary',
+  )
+  say('East follows west, and reports the commits that only east had.')
   await doing.rejoin()
   await waitUntilPairSettled({ east: west, west: east })
   return {

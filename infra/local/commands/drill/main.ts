@@ -6,9 +6,9 @@ import { type DrillResults, formatDrill, judgeDrill } from './verdict.ts'
 
 const HELP = `npm run drill [-- options]    planned switch, the way back, and a disaster, on two clusters under load
 
-  --json    the result as one JSON object; what goes on is told on standard error, as always
+  --json    print the result as one JSON object; progress goes to standard error, as always
 
-It takes some three minutes, keeps nothing, and ends with 0 where it passed, else with 1. Ctrl-C ends it early.
+The drill takes about three minutes and keeps no files. Its exit code is 0 if the drill passed, else 1. Ctrl-C ends the drill early.
 `
 
 const options = {

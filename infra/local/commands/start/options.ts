@@ -18,14 +18,14 @@ const options = {
   cluster: {
     value: 'NAME',
     read: nameOf,
-    help: 'name of the cluster; its state is kept in .local/NAME (local)',
+    help: 'name of the cluster, whose state is kept in .local/NAME (default local)',
     notOfAPair: true,
   },
-  port: { value: 'N', read: portOf, help: 'port of the API (8200; 0: any)' },
+  port: { value: 'N', read: portOf, help: 'port of the API (default 8200; 0: any)' },
   'link-port': {
     value: 'N',
     read: portOf,
-    help: 'port on which other clusters reach this one, by gRPC (0: any)',
+    help: 'gRPC port on which other clusters reach this cluster (0: any)',
     notOfAPair: true,
   },
   'provider-port': {
@@ -46,28 +46,28 @@ const options = {
   aws: {
     value: 'NAME',
     read: nameOf,
-    help: 'the imitated AWS of another cluster of this machine (its own)',
+    help: 'use the imitated AWS of another cluster of this machine (default: the cluster’s own)',
     notOfAPair: true,
   },
   provider: {
     value: 'URL',
     read: originOf,
-    help: 'an imitated AWS that somebody else has started; its control token: CLOUD_AUTH_CONTROL_TOKEN',
+    help: 'use a running imitated AWS, with its control token in CLOUD_AUTH_CONTROL_TOKEN',
     notOfAPair: true,
   },
   region: {
     value: 'REGION',
     read: regionOf,
-    help: 'where the cluster pretends to be (us-east-1)',
+    help: 'AWS region of the cluster (default us-east-1)',
     notOfAPair: true,
   },
   memory: { help: 'keep nothing' },
-  once: { help: 'end after the demonstration' },
+  once: { help: 'end the cluster after the demonstration' },
   'one-at-a-time': { help: 'each environment serves one request at a time, as an ordinary Lambda' },
   'ca-bundles': {
     value: 'DIR',
     read: bundlesOf,
-    help: 'certificates of authorities that ca_file and ca_path may name',
+    help: 'directory of CA certificates that ca_file and ca_path may name',
   },
   'legacy-signatures': { help: 'accept SHA-1 and RSA-1024 identity documents' },
   help: { help: 'this text' },
@@ -80,7 +80,7 @@ export const START_HELP_TEXT = `npm start [-- options]        a cluster on this 
 
 ${rows.map(([name, { value = '', help }]) => `  ${`--${name} ${value}`.padEnd(23)}${help}`).join('\n')}
 
-What a cluster had at its last start of ports, region and AWS it has again where nothing else is asked for.
+Without these options a cluster keeps the ports, the region and the AWS of its last start.
 CLOUD_AUTH_STATE in the environment names another directory than .local.
 `
 

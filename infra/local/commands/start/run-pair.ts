@@ -23,7 +23,7 @@ export async function runLocalPair(
   print: (text: string) => void,
 ): Promise<void> {
   const ending = endProcessOnSignals()
-  const what = 'both clusters start, and at first their functions are bundled'
+  const what = 'the host bundles the functions, then starts both clusters'
   const pair = await withCountdown({ what, seconds: 30, say: print }, () => startPairProcesses(options))
   const over = new AbortController()
   const close = () => {

@@ -83,8 +83,8 @@ export const storageBusyError = (cause?: unknown): ApiError =>
 export const journalEndedError = (): ApiError =>
   createApiError(
     'busy',
-    'this cluster has ended its journal, so that another one takes over, and takes no more changes',
-    'repeat this; where it lasts, promote the other cluster, or this one with force, by POST sys/replication/dr/secondary/promote',
+    'this cluster accepts no more changes: its journal has ended, so that another cluster can take over',
+    'repeat the request; if the error lasts, promote the other cluster, or this cluster with force, by POST sys/replication/dr/secondary/promote',
     { retryAfter: 2, reason: { why: 'handing-over' } },
   )
 

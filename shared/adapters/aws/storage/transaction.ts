@@ -30,7 +30,7 @@ function testText(test: ItemTest, { name, value }: ExpressionNames): string {
     all.push(
       `(attribute_not_exists(${name('bucket')}) OR NOT begins_with(${name('bucket')}, ${value(`t#${notOf}#`)}))`,
     )
-  if (all.length === 0) throw new Error('a condition on an item names nothing')
+  if (all.length === 0) throw new Error('a condition on an item names no attribute')
   return all.join(' AND ')
 }
 

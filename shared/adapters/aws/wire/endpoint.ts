@@ -109,11 +109,12 @@ function accountHost(
   const { region, accountMode, accountId } = settings
   if (accountMode === 'disabled') return undefined
   const refused = (why: string) => {
-    if (accountMode === 'required') throw new Error(`an endpoint by account is required, ${why}`)
+    if (accountMode === 'required') throw new Error(`a DynamoDB endpoint by account is required, ${why}`)
     return undefined
   }
-  if (settings.fips) return refused('and there is none with FIPS')
-  if (partition !== 'aws' && !BY_ACCOUNT.includes(region)) return refused('and there is none in this region')
-  if (accountId === '') return refused('and the account is not known')
+  if (settings.fips) return refused('but FIPS has no endpoints by account')
+  if (partition !== 'aws' && !BY_ACCOUNT.includes(region))
+    return refused('but this region has no endpoints by account')
+  if (accountId === '') return refused('but the account ID is not known')
   return `${accountId}.ddb.${region}.${settings.dualStack ? dualStack : suffix}`
 }

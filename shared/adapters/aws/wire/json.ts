@@ -33,7 +33,7 @@ function objectOf(body: Buffer, status: number): object {
     // A proxy between this process and the service may answer in its own format.
     if (status !== 200) return {}
   }
-  throw unreadableAnswerError('the answer is not JSON')
+  throw unreadableAnswerError('the answer of AWS is not JSON')
 }
 
 /**

@@ -224,5 +224,5 @@ const postsTo = ({ settings, credentials }: TablesEndpoint): SendSignedPost =>
 function verifyChecksum({ headers, body }: WireAnswer): void {
   const { 'x-amz-crc32': sum } = headers
   if (sum !== undefined && Number(sum) !== crc32(body))
-    throw unreadableAnswerError('the answer does not match its checksum')
+    throw unreadableAnswerError('the answer of DynamoDB does not match its checksum')
 }

@@ -117,7 +117,7 @@ function plainValue(wire: unknown, numbers: NumberReading): unknown {
     case 'L':
       if (Array.isArray(value)) return value.map(one => plainValue(one, numbers))
   }
-  throw unreadableAnswerError('a value does not fit its type')
+  throw unreadableAnswerError('an attribute value does not fit its type')
 }
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/

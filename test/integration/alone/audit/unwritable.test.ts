@@ -16,7 +16,9 @@ beforeAll(async () => {
 })
 
 const UNWRITABLE = {
-  errors: ['the audit log cannot be written: free its disk, or make its file writable (ENOSPC)'],
+  errors: [
+    'the audit log cannot be written: free disk space, or make the file of the audit log writable (ENOSPC)',
+  ],
 }
 
 describe('requests fail when the audit log cannot be written', () => {

@@ -51,7 +51,7 @@ describe('a page of auth/token/accessors', () => {
     else
       expect([status, body.errors]).toEqual([
         400,
-        ['after: no token has this accessor any more; use the previous accessor of your list'],
+        ['after: the token of this accessor no longer exists; use the previous accessor of the list'],
       ])
     expect((await pageOf(`&limit=${LIMIT}&after=${previous}`)).keys).toEqual(next.keys)
   })

@@ -5,11 +5,11 @@ import { usualInstance } from '../../../builders/ec2-facts.ts'
 describe('findInstanceStateFault', () => {
   test.each([
     ['running', undefined],
-    ['pending', 'it is not running'],
-    ['stopping', 'it is not running'],
-    ['terminated', 'it is not running'],
-    ['Running', 'it is not running'],
-    ['', 'it is not running'],
+    ['pending', 'the instance is not running'],
+    ['stopping', 'the instance is not running'],
+    ['terminated', 'the instance is not running'],
+    ['Running', 'the instance is not running'],
+    ['', 'the instance is not running'],
   ])('an instance in the state "%s" gives: %s', (state, text) => {
     const found = findInstanceStateFault({ ...usualInstance, state }, usualInstance.id)?.text
     expect(found).toBe(text && `failed to verify the instance ${usualInstance.id}: ${text}`)

@@ -83,8 +83,12 @@ describe('unique IDs of bound principals', () => {
     ],
     ['root', principals('root'), 'not the ARN of a user, a role'],
     ['no ARN', { bound_iam_principal_arn: 'app' }, 'not the ARN of a user, a role'],
-    ['another path', principals('role/other/app'), 'its path differs from the one in IAM'],
-    ['no path where there is one', principals('role/pathed'), 'its path differs from the one in IAM'],
+    ['another path', principals('role/other/app'), 'the path in the ARN differs from the path in IAM'],
+    [
+      'no path where there is one',
+      principals('role/pathed'),
+      'the path in the ARN differs from the path in IAM',
+    ],
   ])('a role write is rejected if IAM returns %s', async (_, raw, text) => {
     await expect(write(raw)).rejects.toMatchObject({
       code: 'invalid_request',

@@ -57,7 +57,7 @@ describe('the variables of vault and bao', () => {
   test.each([
     [{ VAULT_SKIP_VERIFY: 'true' }, /VAULT_SKIP_VERIFY is not supported/],
     [{ VAULT_CACERT: '/nowhere.pem' }, /VAULT_CACERT: \/nowhere\.pem cannot be read \(ENOENT\)/],
-    [{ VAULT_CLIENT_CERT: '/nowhere.pem' }, /needs its key/],
+    [{ VAULT_CLIENT_CERT: '/nowhere.pem' }, /needs the key of the certificate/],
     [{ VAULT_CLIENT_TIMEOUT: 'soon' }, /must be a duration/],
   ])('%j is rejected', (environment, text) => expect(() => readApiConnection(environment)).toThrow(text))
 })
@@ -131,9 +131,13 @@ describe('a request of the command cloud-auth', () => {
   })
 
   test.each([
-    ['another address', (other: string) => `${other}/v1/x`, /redirects to http:.*, which is not followed/],
-    ['no address', () => 'http://[', /redirects to http:\/\/\[, which is not followed/],
-    ['a terminal', () => 'http://\x9b2J', /which is not followed/],
+    [
+      'another address',
+      (other: string) => `${other}/v1/x`,
+      /redirects to http:.*, but cloud-auth follows no redirects/,
+    ],
+    ['no address', () => 'http://[', /redirects to http:\/\/\[, but cloud-auth follows no redirects/],
+    ['a terminal', () => 'http://\x9b2J', /but cloud-auth follows no redirects/],
   ])('the command never follows a redirect to %s', async (_, location, text) => {
     const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
     const standby = await webServer(onTestFinished, (_, response) => {
@@ -151,7 +155,9 @@ describe('a request of the command cloud-auth', () => {
     const { url, connection } = await secure((_, response) =>
       response.writeHead(307, { location: `${other.url}/v1/x` }).end(),
     )
-    await expect(sendRequest(`${url}/v1`, 'x', {}, connection)).rejects.toThrow('which is not followed')
+    await expect(sendRequest(`${url}/v1`, 'x', {}, connection)).rejects.toThrow(
+      'but cloud-auth follows no redirects',
+    )
     expect(other.requests).toEqual([])
   })
 

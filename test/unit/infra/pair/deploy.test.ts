@@ -135,7 +135,9 @@ describe('deploying a pair whose clusters answer', () => {
 
   test('the program deploys nothing while both clusters are primaries', async () => {
     west.health = { status: 200, mode: 'primary' }
-    await expect(deployPair(pair(), false, around())).rejects.toThrow('nothing was deployed: both serve')
+    await expect(deployPair(pair(), false, around())).rejects.toThrow(
+      'nothing was deployed: both clusters serve',
+    )
     expect(deployed).toEqual([])
   })
 

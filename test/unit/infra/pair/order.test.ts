@@ -32,8 +32,8 @@ describe('the deployment order of a pair', () => {
   )
 
   test.each([
-    ['primary', 'primary', 'both serve as primaries'],
-    ['following', 'following', 'both are secondaries'],
+    ['primary', 'primary', 'both clusters serve as primaries'],
+    ['following', 'following', 'both clusters are secondaries'],
     ['primary', 'behind', 'west is a secondary that does not follow'],
     ['behind', 'primary', 'east is a secondary that does not follow'],
     ['unclear', 'following', 'east is changing its role or has a fault'],

@@ -43,7 +43,7 @@ test('a full disk under functions.log is printed once', async () => {
     await setImmediate()
   }
   expect(printed).toEqual([
-    `${directory}/functions.log cannot be written (ENOSPC): lines of functions are lost`,
+    `${directory}/functions.log cannot be written (ENOSPC): log lines of functions are lost`,
   ])
 })
 

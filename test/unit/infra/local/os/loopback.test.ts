@@ -62,7 +62,7 @@ describe('checking ports before the host starts', () => {
   test('the error names the ports in use, and what to do', async () => {
     const [free, taken] = [await findFreePort(), await takenPort()]
     await expect(checkPortsAreFree({ port: free, 'provider-port': taken })).rejects.toThrow(
-      `port ${taken} is in use, perhaps by a running cluster. Stop it, or choose another port with --provider-port (0: any free one)`,
+      `port ${taken} is in use, perhaps by a running cluster. Stop that cluster, or choose another port with --provider-port (0: any free one)`,
     )
     await checkPortsAreFree({ port: free })
   })

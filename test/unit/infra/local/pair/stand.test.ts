@@ -18,7 +18,7 @@ const following = statusOf({
 test('a secondary prints its role, its primary and its lag', () => {
   expect(
     formatSecondaryStatus('west', following),
-  ).toBe(`west is a DR secondary: it serves no logins, its primary does.
+  ).toBe(`west is a DR secondary: the primary serves the logins.
   primary   http://127.0.0.1:10001, connection ready
   state     stream-wals
   lag       newest canary 40 ms old
