@@ -167,7 +167,7 @@ describe('conditions of a journaled commit', () => {
       code: 'busy',
       retryAfter: 2,
       message: expect.stringMatching(
-        /another one takes over.*repeat this.*promote the other.*this one with force/,
+        /another cluster can take over.*repeat the request.*promote the other.*this cluster with force/,
       ),
     })
     expect(await operations()).toEqual(['UpdateItem', 'BatchGetItem'])
