@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
 import LongestFirst from './order.ts'
-import { SAMPLED, SIZED } from './sampled.ts'
+import { SAMPLED } from './sampled.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
@@ -45,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           ...(process.env['SAMPLED'] === 'true'
-            ? { include: [...SAMPLED, ...SIZED] }
+            ? { include: [...SAMPLED] }
             : { include: ['test/integration/**/*.test.ts'], exclude: [...SAMPLED] }),
           globalSetup: './test/support/runner/running-engine.ts',
           isolate: false,
