@@ -5,12 +5,12 @@ import { formatCount } from '../values/words.ts'
 /** The remedy for lost changes, by kind. Lost changes of other kinds need no action. */
 const ADVICE: Readonly<Record<string, string>> = {
   token: 'repeat revocations on the primary; lost logins need no action',
-  role: 'write it again on the primary',
-  policy: 'write it again on the primary',
-  mounts: 'change it again on the primary',
-  'client-config': 'write it again on the primary',
-  'token-role': 'write it again on the primary',
-  deny: 'repeat it on the primary, because the denied tokens are valid again',
+  role: 'write the role again on the primary',
+  policy: 'write the policy again on the primary',
+  mounts: 'change the mounts again on the primary',
+  'client-config': 'write the client configuration again on the primary',
+  'token-role': 'write the token role again on the primary',
+  deny: 'repeat the denial on the primary, because the denied tokens are valid again',
 }
 
 /** Reads the `data` of GET sys/replication/dr/divergence. */

@@ -172,8 +172,8 @@ export function evaluateHeadFact(fact: HeadFact, head: Partial<JournalHead>): bo
 }
 
 /**
- * Returns the names of the rules that a head breaks. For a partly known head, returns the rules that it breaks
- * whatever the unknown fields are.
+ * Returns the names of the rules that a head breaks. If fields of the head are unknown, the function returns only
+ * rules that the known fields break.
  */
 export function findBrokenHeadRules(head: Partial<JournalHead>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {

@@ -26,7 +26,7 @@ describe.each([
   const rooms = roomsOf(folder)
   const files = filesOf(folder)
 
-  test('has every file in a subfolder that docs/do/change-code.md lists, and no empty subfolder', () => {
+  test('keeps each file in a subfolder that docs/do/change-code.md lists, and has no empty subfolder', () => {
     expect(rooms.length).toBeGreaterThan(5)
     expect(files.filter(path => roomOf(path) === '')).toEqual(outside)
     expect(new Set(files.map(roomOf).filter(Boolean))).toEqual(new Set(rooms))

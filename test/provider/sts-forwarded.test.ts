@@ -159,7 +159,7 @@ describe('the host that a request was signed for', () => {
 
   test.each([
     ['sts.amazonaws.com', 'us-east-1', 'aws'],
-    // the endpoint of the region eu-west-1 accepts the request, and this provider is all endpoints
+    // the imitated AWS answers for the STS endpoints of all regions, so it accepts a signature for eu-west-1
     ['sts.amazonaws.com', 'eu-west-1', 'aws'],
     ['sts.eu-west-1.amazonaws.com', 'eu-west-1', 'aws'],
     ['sts-fips.us-west-2.amazonaws.com', 'us-west-2', 'aws'],

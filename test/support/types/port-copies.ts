@@ -21,7 +21,7 @@ const READ_ALL = ['assign', 'entries', 'values']
 export interface PortCopy {
   /** the path in the checkout, and the line */
   at: string
-  /** the code whose value is read */
+  /** the expression that the code copies */
   value: string
   /** members that are ports, by name */
   ports: readonly string[]

@@ -113,7 +113,7 @@ async function keysOf(name: string): Promise<KeyringKeys> {
   return openKeyringEnvelope(await set.at(name).kms.unwrap(keyring), keyring.id, keyring.keys)
 }
 
-/** Counts the texts of a cluster that some keys decrypt. */
+/** Counts the encrypted texts of a cluster that the keys of a keyring decrypt. */
 async function openedBy({ terms }: KeyringKeys, name: string): Promise<number> {
   const held = terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
   return (await textsAt(name)).filter(({ place, field, text }) =>
