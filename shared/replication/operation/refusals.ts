@@ -46,7 +46,7 @@ export const notASecondaryError = declareInvalid(
 )
 
 export const noPublicKeyOfPrimaryError = declareInvalid(
-  'this cluster is a DR primary, and made its keys when it became a primary',
+  'this cluster is a DR primary; its keys were made when it became a primary',
   'send this request to the cluster that becomes a secondary',
 )
 

@@ -74,11 +74,15 @@ describe('the promotion button', () => {
       { readiness: ready('', '', { counts: false, why: 'it is a root token' }) },
       /it is a root token/,
     ],
-    ['the cluster would refuse the promotion', { readiness: ready('9 s behind') }, /refuse it: 9 s behind/],
+    [
+      'the cluster would refuse the promotion',
+      { readiness: ready('9 s behind') },
+      /refuse the promotion: 9 s behind/,
+    ],
     [
       'the cluster would refuse the promotion even with force',
       { readiness: ready('no sync', 'no sync'), force: true },
-      /refuse it: no sync/,
+      /refuse the promotion: no sync/,
     ],
     ['force is not needed', { force: true }, /Force is not needed/],
     [

@@ -166,7 +166,7 @@ describe('a drill does not begin', () => {
     [
       'if the other cluster is not of this set',
       () => set.at('west').ok('POST', `/${DR}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN }),
-      /not a secondary of this set, but disabled/,
+      /not a secondary of this set: the mode of the peer is disabled/,
     ],
   ])('%s', async (_, first, text, undo) => {
     await first()

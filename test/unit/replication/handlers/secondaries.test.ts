@@ -270,7 +270,7 @@ describe('making a public key on a future secondary', () => {
     const { call } = await callOf({}, { mode: 'primary' })
     expect(await generateLinkPublicKey(call).catch(codeAndText)).toEqual([
       'invalid_request',
-      'this cluster is a DR primary, and made its keys when it became a primary; send this request to the cluster that becomes a secondary',
+      'this cluster is a DR primary; its keys were made when it became a primary; send this request to the cluster that becomes a secondary',
     ])
   })
 })

@@ -101,7 +101,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   noPublicKeyOfPrimaryError: [
     role.noPublicKeyOfPrimaryError(),
     'invalid_request',
-    'this cluster is a DR primary, and made its keys when it became a primary; send this request to the cluster that becomes a secondary',
+    'this cluster is a DR primary; its keys were made when it became a primary; send this request to the cluster that becomes a secondary',
   ],
   noTreeError: [
     role.noTreeError('disabled'),
