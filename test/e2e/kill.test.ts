@@ -207,7 +207,9 @@ describe('a start in an unfinished state', () => {
   test('of a running cluster is rejected and does not harm that cluster', async () => {
     const second = start('--cluster', cluster, '--port', '0')
     expect(await second.ended).toBe(1)
-    expect(second.output()).toMatch(/^the cluster in \S+ runs already in process \d+\. Stop it, .*\n$/)
+    expect(second.output()).toMatch(
+      /^the cluster in \S+ runs already in process \d+\. Stop that process, .*\n$/,
+    )
     expect((await root('GET', '/auth/cloud/role/fleet')).status).toBe(200)
   })
 

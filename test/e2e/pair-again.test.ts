@@ -108,7 +108,7 @@ test('npm start --pair resumes a pair after a switch, and after one host was kil
   expect(await back.ended).toBe(0)
   const alone = started('--cluster', 'west', '--once')
   expect(await alone.ended, alone.output()).toBe(0)
-  expect(alone.output()).toContain('west is a DR secondary: it serves no logins')
+  expect(alone.output()).toContain('west is a DR secondary: the primary serves the logins')
   expect(alone.output()).not.toContain('login:')
   await stopped(run)
 

@@ -101,7 +101,7 @@ describe('npm start', () => {
     const run = runs.find(one => one !== refused.run) as Run
     expect(refused.code, refused.run.output()).toBe(1)
     expect(refused.run.output()).toMatch(
-      new RegExp(`^the cluster in \\S+ runs already in process ${run.child.pid}\\. Stop it, .*\n$`),
+      new RegExp(`^the cluster in \\S+ runs already in process ${run.child.pid}\\. Stop that process, .*\n$`),
     )
     await run.until('Serving.')
     expect(run.output()).toMatch(/ec2 login: [\s\S]*iam login: /)
