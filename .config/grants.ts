@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'
 import { type Grant, grantsOf, unusedGrants } from '../test/support/iam/grants.ts'
 import { reasons } from '../test/support/iam/reasons.ts'
-import { SAMPLED } from './sampled.ts'
+import { SLOW } from './slow.ts'
 
 const PROJECT = 'integration'
 const root = new URL('../', import.meta.url).pathname
@@ -13,7 +13,7 @@ const root = new URL('../', import.meta.url).pathname
  */
 function isWhole(modules: readonly TestModule[]): boolean {
   const files = readdirSync(`${root}test/${PROJECT}`, { recursive: true, encoding: 'utf8' })
-  return files.filter(name => name.endsWith('.test.ts')).length - SAMPLED.length === modules.length
+  return files.filter(name => name.endsWith('.test.ts')).length - SLOW.length === modules.length
 }
 
 /** Reads the workers' records of used grants. @param directory directory of the run */

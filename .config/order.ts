@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isAlone } from '../test/support/service/running-file.ts'
 
-/** The longest files of `npm test` and `npm run test:e2e`, longest first. */
+/** The longest files of `npm test`, `npm run test:slow` and `npm run test:e2e`, longest first. */
 const LONGEST = [
   ...['runbooks', 'pair-again', 'roles', 'pair', 'pair-join', 'kill', 'start'].map(name => `e2e/${name}`),
   ...['lives', 'games', 'rivals', 'deaths', 'enable', 'steps', 'primary', 'late'].map(

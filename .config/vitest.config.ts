@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
 import LongestFirst from './order.ts'
-import { SAMPLED } from './sampled.ts'
+import { SLOW } from './slow.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
@@ -44,9 +44,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          ...(process.env['SAMPLED'] === 'true'
-            ? { include: [...SAMPLED] }
-            : { include: ['test/integration/**/*.test.ts'], exclude: [...SAMPLED] }),
+          ...(process.env['SLOW'] === 'true'
+            ? { include: [...SLOW] }
+            : { include: ['test/integration/**/*.test.ts'], exclude: [...SLOW] }),
           globalSetup: './test/support/runner/running-engine.ts',
           isolate: false,
           setupFiles: ['./test/support/runner/afresh.ts', './test/support/runner/answers.ts'],
