@@ -176,7 +176,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   [
     'linkDomain',
     ({ domain, linkDomain }) =>
-      linkDomain !== undefined && linkDomain.name === domain?.name && 'must not have the name of domain',
+      linkDomain !== undefined && linkDomain.name === domain?.name && 'must not have the same name as domain',
   ],
   [
     'linkDomain',

@@ -271,7 +271,7 @@ export const settingsSchema = v.strictObject({
       v.check(
         given => unknownFunctions(given).length === 0,
         ({ input }) =>
-          `must name folders of functions/, which these are not: ${unknownFunctions(input).join(', ')}`,
+          `must name folders of functions/, and these are unknown: ${unknownFunctions(input).join(', ')}`,
       ),
     ),
     {},
@@ -313,7 +313,7 @@ const schema = v.pipe(
       [['loginProvisionedConcurrency'], ['loginConcurrency'], ['accountConcurrency']],
       ({ loginProvisionedConcurrency: provisioned = 0, loginConcurrency, accountConcurrency }) =>
         provisioned <= (loginConcurrency ?? accountConcurrency - UNRESERVED),
-      `must be at most loginConcurrency or, without that, accountConcurrency less ${UNRESERVED}, because Lambda rejects more`,
+      `must be at most loginConcurrency (if it is not set: accountConcurrency minus ${UNRESERVED}), because Lambda rejects more`,
     ),
     ['loginProvisionedConcurrency'],
   ),
@@ -356,7 +356,7 @@ const schema = v.pipe(
       ({ loginConcurrency = 0, drConcurrency = {}, accountConcurrency }) =>
         Object.values(drConcurrency).reduce<number>((sum, one) => sum + (one ?? 0), loginConcurrency) <=
         accountConcurrency - UNRESERVED,
-      `and drConcurrency together must leave ${UNRESERVED} of accountConcurrency unreserved, because Lambda rejects more`,
+      `this setting and drConcurrency together must leave ${UNRESERVED} of accountConcurrency unreserved, because Lambda allows no less`,
     ),
     ['loginConcurrency'],
   ),

@@ -87,7 +87,7 @@ export function findWebSettingFault({
 }: Others): string | undefined {
   if (!webLogins) return undefined
   if (front.kind !== 'httpApi')
-    return 'needs the public HTTP API as front, because its distribution can reach no other'
+    return 'needs the public HTTP API as front, because the CloudFront distribution can reach no other'
   if (!apiAddress || !proxy)
     return 'needs apiAddress (the distribution’s address) and proxy, because both origins accept requests from the distribution only'
   if (closeDefaultEndpoint)

@@ -30,7 +30,7 @@ const requiredBuiltins: Plugin = {
 const begin = (name: string): string =>
   `#!/usr/bin/env node
 // ${name} ${version}
-import{createRequire as __cr}from'module';if(parseInt(process.versions.node,10)<${OLDEST_NODE}){process.stderr.write('${name} needs Node ${OLDEST_NODE} or later, and this is Node '+process.versions.node+': install one from https://nodejs.org, or put it first in PATH\\n');process.exit(1)}const require=__cr(import.meta.url);`
+import{createRequire as __cr}from'module';if(parseInt(process.versions.node,10)<${OLDEST_NODE}){process.stderr.write('${name} needs Node ${OLDEST_NODE} or later, and this is Node '+process.versions.node+': install a later Node from https://nodejs.org, or put it first in PATH\\n');process.exit(1)}const require=__cr(import.meta.url);`
 
 /**
  * Bundles each program into one file without dependencies, for Node 20 or later.

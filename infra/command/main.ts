@@ -99,7 +99,7 @@ function clustersOf({ words }: ParsedCommand): readonly NamedCluster[] {
   if (named.length === 0)
     throw new CommandEnded(
       'usage',
-      'name the clusters by address or cluster.json, as arguments or in CLOUD_AUTH_CLUSTERS',
+      'name each cluster by its address or the path of its cluster.json, as arguments or in CLOUD_AUTH_CLUSTERS',
     )
   return named.map(parseNamedCluster)
 }
@@ -141,7 +141,7 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       say(
-        `\nInterrupted. ${where} Run the same command again: the command continues from the state of the set.`,
+        `\nInterrupted. ${where} Run the same command again to continue from the current state of the clusters.`,
       )
       tell('interrupted', signal)
       process.exit(128 + constants.signals[signal])
@@ -184,7 +184,7 @@ async function operationToken(): Promise<string> {
 const unexpected = (error: unknown): CommandEnded =>
   new CommandEnded(
     'refused',
-    `unexpected: ${escapeToOneLine(error instanceof Error ? error.message : String(error))}`,
+    `unexpected error: ${escapeToOneLine(error instanceof Error ? error.message : String(error))}`,
   )
 
 async function main(): Promise<ExitName> {

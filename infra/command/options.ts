@@ -5,7 +5,7 @@ import { CommandEnded } from './ended.ts'
 /** The commands by their first word. */
 export const commandRows = {
   login: { words: '', help: 'logs in with this workload’s AWS identity and prints the token' },
-  'token-helper': { words: 'get|store|erase', help: 'token helper for the command lines vault and bao' },
+  'token-helper': { words: 'get|store|erase', help: 'is a token helper for the commands vault and bao' },
   status: { words: '[CLUSTER …]', help: 'shows role, lag, operation and readiness of clusters' },
   switch: { words: 'FROM TO', help: 'planned switch: TO takes over from FROM, then FROM follows TO' },
 } as const
@@ -30,7 +30,7 @@ const options = {
     value: 'PATH',
     variables: ['CLOUD_AUTH_MOUNT'],
     of: LOGIN,
-    help: 'mount path of the auth method (default cloud; elsewhere often aws)',
+    help: 'mount path of the auth method (default cloud; on Vault often aws)',
   },
   role: {
     value: 'NAME',

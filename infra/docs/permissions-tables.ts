@@ -36,8 +36,8 @@ const RESOURCES: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/Data[0-9A-F]{8}/, 'table `data`'],
   [/Cluster[0-9A-F]{8}/, 'table `cluster`'],
   [/Ceremony[0-9A-F]{8}/, 'table `ceremony`'],
-  [/Key[0-9A-F]{8}/, 'the key of the keyring'],
-  [/Queue[0-9A-F]{8}/, 'the queue of entries that could not be carried'],
+  [/Key[0-9A-F]{8}/, 'the keyring’s KMS key'],
+  [/Queue[0-9A-F]{8}/, 'the queue of undelivered audit entries'],
   [/Audit[0-9A-F]{8}/, 'the log group of the audit log'],
   [/Logs[0-9A-F]{8}/, 'its log group'],
   [/:function:cloud-auth-\w+-(job|pull)/, 'function `on-$1`'],
@@ -118,15 +118,14 @@ const scope: PolicyGrantScope = {
 /** Reasons of permissions that belong to no declared use, by action and, if needed, resource. */
 const BESIDE: Readonly<Record<string, string>> = {
   'logs:CreateLogStream its log group':
-    'writes its log, and the entries of the audit log that are carried from there',
-  'logs:PutLogEvents its log group':
-    'writes its log, and the entries of the audit log that are carried from there',
-  'sqs:SendMessage': 'Lambda keeps there what could not be carried',
+    'writes its log, from which audit entries are copied to the audit log',
+  'logs:PutLogEvents its log group': 'writes its log, from which audit entries are copied to the audit log',
+  'sqs:SendMessage': 'Lambda keeps undelivered audit entries there',
   'dynamodb:DescribeStream': 'Lambda reads the stream that wakes it',
   'dynamodb:GetRecords': 'Lambda reads the stream that wakes it',
   'dynamodb:GetShardIterator': 'Lambda reads the stream that wakes it',
   'dynamodb:ListStreams': 'Lambda reads the stream that wakes it',
-  'lambda:InvokeFunction': 'has the worker do its steps',
+  'lambda:InvokeFunction': 'invokes the worker for each step',
 }
 
 /**

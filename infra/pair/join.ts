@@ -63,7 +63,7 @@ export async function joinPair(pair: PairPlan, name: string, around: PairJoinPor
             `${name} (${secondary.address}) becomes the secondary of ${primary.name}. All data of ${name} will be deleted.`,
           )
           const typed = await question(`Type the name of the cluster whose data will be deleted: `)
-          if (typed.trim() !== name) throw new Error('nothing was changed: the name does not match')
+          if (typed.trim() !== name) throw new Error('nothing was changed: the typed name does not match')
         }
         isTyped = true
       },

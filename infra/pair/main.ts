@@ -62,7 +62,7 @@ function deploy({ name, profile }: MemberPlan): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', code =>
-      code === 0 ? resolve() : reject(new Error(`the deployment of ${name} ended with ${code}`)),
+      code === 0 ? resolve() : reject(new Error(`the deployment of ${name} ended with exit code ${code}`)),
     )
   })
 }

@@ -48,7 +48,7 @@ export function decideDeployOrder<C extends ObservedMember>(
   const obstructed = clusters.find(({ standing }) => OBSTACLES[standing])
   if (obstructed) return { refused: `${obstructed.name} ${OBSTACLES[obstructed.standing]}` }
   if (clusters.every(({ standing }) => IN_NO_SET.includes(standing)))
-    return { order: clusters, why: 'neither cluster is in a set' }
+    return { order: clusters, why: 'neither cluster is in a DR set' }
   if (one.standing === other.standing)
     return {
       refused:

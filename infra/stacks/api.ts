@@ -108,7 +108,9 @@ export class ApiStack extends Stack {
     owner: Stack,
   ): void {
     if (endpoint === undefined)
-      throw new Error('webLogins needs the public HTTP API: its distribution has no other origin')
+      throw new Error(
+        'webLogins needs the public HTTP API, because its distribution supports no other API as origin',
+      )
     const { distribution } = new WebLogins(this, 'WebLogins', {
       ...this.functionContext,
       web,

@@ -39,7 +39,7 @@ export const savedLogQueries = {
   },
   'slow logins': {
     group: 'functions',
-    answers: 'duration of logins, and their calls',
+    answers: 'duration of logins, and their calls to AWS',
     query: [
       'filter message = "request" and ispresent(outcome)',
       'stats count(*) as logins, pct(milliseconds, 50) as half, pct(milliseconds, 99) as slowest, sum(calls.ec2) as ec2, sum(calls.sts) as sts, sum(calls.dynamodb) as tables by bin(5m)',
@@ -83,7 +83,7 @@ export const savedLogQueries = {
   },
   'mounts that make tokens': {
     group: 'audit',
-    answers: 'mounts by logins and token type',
+    answers: 'logins by mount and token type',
     query: [
       ...GRANTED,
       'fields request.path as mount, response.auth.token_type as token',

@@ -9,7 +9,7 @@ export const errorCodes = {
   path_disabled: {
     status: 400,
     always:
-      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+      'path disabled: this cluster is a DR secondary; send the request to its primary (GET sys/replication/dr/status shows it)',
   },
   permission_denied: { status: 403, always: 'permission denied' },
   /** clients log in again only on status 403 with `invalid token`; this is Vault's exact text */

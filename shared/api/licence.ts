@@ -41,9 +41,11 @@ export function readLicence({ text, publicKey }: Deployment['license']): Licence
   const key = keyOf(publicKey)
   if (!key) return failed('licensePublicKey is not an Ed25519 public key')
   const { alg } = jsonIn(header)
-  if (alg !== HEADER.alg) return failed(`the licence must be signed by ${HEADER.alg}`)
+  if (alg !== HEADER.alg) return failed(`the licence must be signed with algorithm ${HEADER.alg}`)
   const signed = verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'))
-  return signed ? licenceIn(jsonIn(claims)) : failed('the licence is not signed by licensePublicKey')
+  return signed
+    ? licenceIn(jsonIn(claims))
+    : failed('the licence’s signature does not match licensePublicKey')
 }
 
 function keyOf(publicKey: string) {

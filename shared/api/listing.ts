@@ -29,7 +29,7 @@ export const createMountKindListing = (kind: KindDeletedWith<'mount'>) =>
 
 export function readPageParameters(given: SuppliedParameters<typeof listFields>): ListPage {
   if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME)
-    throw invalidRequestError('after is longer than any name')
+    throw invalidRequestError('parameter after is longer than any name')
   return defined({
     after: given.after || undefined,
     limit: given.limit !== undefined && given.limit > 0 ? given.limit : undefined,

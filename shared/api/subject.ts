@@ -8,7 +8,7 @@ type About = Pick<Call, 'subjectKey' | 'subject'>
 
 /** Returns the key of the endpoint's subject, checked against its kind. */
 export function subjectKeyOf<K extends Kind>({ subjectKey }: About, kind: K): Key<K> {
-  if (subjectKey?.kind !== kind) throw new ApiError('internal', `the subject is not a ${kind}`)
+  if (subjectKey?.kind !== kind) throw new ApiError('internal', `this endpoint’s item is not of kind ${kind}`)
   return subjectKey as Key<K>
 }
 
@@ -30,6 +30,6 @@ export function requireSubject<K extends Kind>(call: About, kind: K): Item<K> {
 
 /** Deletes the endpoint's subject. Succeeds if it does not exist. */
 export function deleteSubject({ subjectKey }: Call): CallOutcome {
-  if (!subjectKey) throw new ApiError('internal', 'a deleting endpoint declares no subject')
+  if (!subjectKey) throw new ApiError('internal', 'a deleting endpoint declares no item to delete')
   return answerAfterChanges([removeItem(subjectKey)])
 }

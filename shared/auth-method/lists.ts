@@ -91,7 +91,7 @@ export async function readDenyEntry(call: MountCall): Promise<CallOutcome> {
 function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidySettings): string {
   const removal = disablePeriodicTidy
     ? 'until an operator runs tidy, because periodic tidying is disabled'
-    : `until tidy removes its entry, by schedule after ${formatTime(expiresAt + safetyBuffer * 1000)}`
+    : `until a scheduled tidy removes the tag’s entry after ${formatTime(expiresAt + safetyBuffer * 1000)}`
   return (
     `the tag is denied until at least ${formatTime(expiresAt)}, and ${removal}; after that the tag is accepted again. ` +
     'To invalidate all tags of a role permanently, delete the role and create it again'

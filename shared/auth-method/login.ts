@@ -54,7 +54,7 @@ function missingFrom(given: Given, has: (name: keyof Given) => boolean): string 
   if (IAM.some(name => has(name)))
     return missing(given.iam_http_request_method === 'GET' ? IAM.slice(0, 3) : IAM)
   if (EC2.some(name => has(name))) return missing(EC2)
-  return `give pkcs7, or ${EC2.join(' and ')}, or ${IAM.join(', ')} (none with GET)`
+  return `give pkcs7, or ${EC2.join(' and ')}, or ${IAM.join(', ')} (no body with GET)`
 }
 
 /** Reads the proof of a login and verifies it as far as no storage and no AWS call is needed. */

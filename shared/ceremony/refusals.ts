@@ -14,7 +14,7 @@ const declareInvalid: DeclareError<ApiError> = /* @__NO_SIDE_EFFECTS__ */ (wrong
 
 export const operationTokenMissingError = declareInvalid(
   'dr_operation_token is required',
-  'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
+  'generate a token from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
 )
 
 export const operationTokenTypeError = declareInvalid(
@@ -26,7 +26,7 @@ export const operationTokenTypeError = declareInvalid(
 export const unknownTermError = (): ApiError =>
   createApiError(
     'unknown_term',
-    'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched',
+    'permission denied: no key of this cluster decrypts this batch token: the token is from another DR set, or was made after a keyring rotation that this cluster has not fetched yet',
     'make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
     { reason: { why: 'operation-token-term-unknown' } },
   )
@@ -53,14 +53,14 @@ const paths: Record<CeremonyPurpose, string> = {
 
 export const attemptInProgressError = declareInvalid(
   (purpose: CeremonyPurpose) => `${names[purpose]} already in progress`,
-  purpose => `continue that attempt, or cancel that attempt by DELETE ${paths[purpose]}`,
+  purpose => `continue the running attempt, or cancel it by DELETE ${paths[purpose]}`,
 )
 
 /** An anonymous caller tries to cancel a protected attempt. */
 export const anonymousCancelError = (purpose: CeremonyPurpose): ApiError =>
   createApiError(
     'permission_denied',
-    'an attempt that has a share, or that a caller with a token started, cannot be cancelled without a token',
+    'an attempt that has received a share, or was started with a token, cannot be cancelled without a token',
     `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: the attempt expires after an hour without a share`,
   )
 
@@ -77,7 +77,7 @@ export const wrongNonceError = declareInvalid(
 /** @param purpose purpose of the attempt that is running */
 export const otherAttemptError = declareInvalid(
   'an attempt of another kind is in progress',
-  (purpose: CeremonyPurpose) => `cancel that attempt by DELETE ${paths[purpose]}`,
+  (purpose: CeremonyPurpose) => `cancel the running attempt by DELETE ${paths[purpose]}`,
 )
 
 export const duplicateShareError = declareInvalid(
@@ -104,5 +104,5 @@ export const otpLengthError = declareInvalid(
 
 export const invalidMaskedTokenError = declareInvalid(
   'encoded_token and otp do not match',
-  'encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',
+  'encoded_token must be unpadded base64 that decodes to as many bytes as otp has: send both values as they were returned',
 )

@@ -23,7 +23,7 @@ export const noVerificationError = declareInvalid(
 
 export const pgpKeyCountError = declareInvalid(
   'incorrect number of PGP keys for rekey',
-  'pgp_keys must name one key for each of secret_shares, or none',
+  'pgp_keys must contain one key for each share (secret_shares), or be empty',
 )
 
 export const noUnsealKeysError = declareInvalid(
@@ -33,5 +33,5 @@ export const noUnsealKeysError = declareInvalid(
 
 export const backupUnsupportedError = declareInvalid(
   'backup is not supported: this service keeps no shares, encrypted or not',
-  'let the holders keep the shares of the response, and set require_verification, so that the old shares stay valid until holders submit the new shares',
+  'let the holders keep the shares from the response; set require_verification to keep the old shares valid until holders submit the new shares',
 )

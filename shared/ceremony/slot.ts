@@ -78,6 +78,7 @@ export async function decryptAttemptSecrets(
   // the attempt belongs to an earlier keyring of this cluster, so nobody can finish it
   if (!text) return undefined
   const secrets = JSON.parse(text.reveal()) as AttemptSecrets
-  if (secrets.nonce !== attempt.nonce) throw new Error('the secrets in the slot belong to another attempt')
+  if (secrets.nonce !== attempt.nonce)
+    throw new Error('the stored secrets belong to another attempt: the nonces differ')
   return secrets
 }

@@ -114,11 +114,11 @@ async function checkHolders(
   if (holders.length === 0) return
   if (prints.toSorted().join() !== holders.toSorted().join())
     throw invalidRequestError(
-      `recovery_pgp_keys must be the keys that this deployment names, each once: ${holders.join(', ')}`,
+      `recovery_pgp_keys must be exactly the keys in this deployment’s settings, each once: ${holders.join(', ')}`,
     )
   const rootPrint = rootKey === '' ? '' : await pgpFingerprintOf(rootKey, 'root_token_pgp_key')
   if (!holders.includes(rootPrint))
-    throw invalidRequestError('root_token_pgp_key must be one of the keys that this deployment names')
+    throw invalidRequestError('root_token_pgp_key must be one of the keys in this deployment’s settings')
 }
 
 /**

@@ -53,7 +53,7 @@ class Reader {
     return this.bytes.length - this.at
   }
   take(length: number): Uint8Array {
-    if (length > this.left) throw new PgpKeyError('it is cut off')
+    if (length > this.left) throw new PgpKeyError('the key is cut off')
     this.at += length
     return this.bytes.subarray(this.at - length, this.at)
   }
@@ -70,13 +70,13 @@ class Reader {
  */
 export function checkPgpPackets(bytes: Uint8Array): void {
   const reader = new Reader(bytes)
-  if (reader.left === 0) throw new PgpKeyError('it is empty')
+  if (reader.left === 0) throw new PgpKeyError('the key is empty')
   if (reader.left > LARGEST_KEY)
-    throw new PgpKeyError(`it has ${reader.left} bytes (limit ${LARGEST_KEY})${EXPORT_LESS}`)
+    throw new PgpKeyError(`the key has ${reader.left} bytes (limit ${LARGEST_KEY})${EXPORT_LESS}`)
   const signatures = { onOne: 0, all: 0, most: MOST_SIGNATURES }
   for (let packets = 1; reader.left > 0; packets++) {
     if (packets > MOST_PACKETS)
-      throw new PgpKeyError(`it has more than ${MOST_PACKETS} packets${EXPORT_LESS}`)
+      throw new PgpKeyError(`the key has more than ${MOST_PACKETS} packets${EXPORT_LESS}`)
     const { tag, body } = nextPacket(reader)
     if (tag === SIGNATURE) {
       signatures.onOne += 1
@@ -85,7 +85,8 @@ export function checkPgpPackets(bytes: Uint8Array): void {
       signatures.onOne = 0
       signatures.most = Math.min(signatures.most, checkPublicKey(new Reader(body)))
     } else if (USERS.has(tag)) signatures.onOne = 0
-    else if (!OTHERS.has(tag)) throw new PgpKeyError('it has a packet that does not belong in a public key')
+    else if (!OTHERS.has(tag))
+      throw new PgpKeyError('the key has a packet that does not belong in a public key')
     checkSignatures(signatures)
   }
 }
@@ -97,27 +98,27 @@ const EXPORT_LESS =
 function checkSignatures({ onOne, all, most }: { onOne: number; all: number; most: number }): void {
   if (onOne > MOST_SIGNATURES_ON_ONE)
     throw new PgpKeyError(
-      `it has more than ${MOST_SIGNATURES_ON_ONE} signatures on one key, user id or attribute${EXPORT_LESS}`,
+      `the key has more than ${MOST_SIGNATURES_ON_ONE} signatures on one key, user id or attribute${EXPORT_LESS}`,
     )
   if (all > most)
     throw new PgpKeyError(
-      `it has more than ${most} signatures, the most that a key of its kind may have${EXPORT_LESS}`,
+      `the key has more than ${most} signatures, the most that a key of its kind may have${EXPORT_LESS}`,
     )
 }
 
 /** Reads one packet of an OpenPGP key. Rejects lengths that only messages use: unknown length and partial bodies. */
 function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
   const head = reader.number(1)
-  if (head < 0x80) throw new PgpKeyError('it is not an OpenPGP key')
+  if (head < 0x80) throw new PgpKeyError('the text is not an OpenPGP key')
   if (head < 0xc0) {
-    if ((head & 3) === 3) throw new PgpKeyError('it has a packet of unknown length')
+    if ((head & 3) === 3) throw new PgpKeyError('the key has a packet of unknown length')
     return {
       tag: (head >> 2) & 15,
       body: reader.take(reader.number(1 << (head & 3))),
     }
   }
   const first = reader.number(1)
-  if (first >= 224 && first < 255) throw new PgpKeyError('it has a packet in parts')
+  if (first >= 224 && first < 255) throw new PgpKeyError('the key has a packet split into parts')
   const length =
     first < 192 ? first : first < 224 ? (first - 192) * 256 + reader.number(1) + 192 : reader.number(4)
   return { tag: head & 63, body: reader.take(length) }
@@ -126,14 +127,14 @@ function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
 /** @returns how many signatures a key with this algorithm may have */
 function checkPublicKey(body: Reader): number {
   const version = body.number(1)
-  if (version !== 4 && version !== 6) throw new PgpKeyError('its version is neither 4 nor 6')
+  if (version !== 4 && version !== 6) throw new PgpKeyError('the version of the key is neither 4 nor 6')
   body.take(4)
   const algorithm = body.number(1)
   if (version === 6) body.take(4)
   const check = materials[algorithm]
   if (!check)
     throw new PgpKeyError(
-      `it has a key of algorithm ${algorithm}; allowed are RSA, ECDH, ECDSA, EdDSA, X25519 and Ed25519`,
+      `the text contains a key of algorithm ${algorithm}; allowed are RSA, ECDH, ECDSA, EdDSA, X25519 and Ed25519`,
     )
   return check(body)
 }
@@ -141,13 +142,13 @@ function checkPublicKey(body: Reader): number {
 /** Checks one number of the key material. @param bits maximum size of the number */
 function checkNumber(body: Reader, bits = LARGEST_NUMBER): void {
   const length = body.number(2)
-  if (length > bits) throw new PgpKeyError(`a number in it has ${length} bits (limit ${bits})`)
+  if (length > bits) throw new PgpKeyError(`a number in the key has ${length} bits (limit ${bits})`)
   body.take(Math.ceil(length / 8))
 }
 
 function checkCurve(body: Reader): number {
   const most = CURVES.get(Buffer.from(body.take(body.number(1))).toString('hex'))
-  if (most === undefined) throw new PgpKeyError('its curve is not supported')
+  if (most === undefined) throw new PgpKeyError('the curve of the key is not supported')
   checkNumber(body)
   return most
 }

@@ -24,7 +24,7 @@ function unarmoured(keyText: string): string {
  */
 function bytesOf(keyText: string): Buffer {
   const bytes = readBase64(unarmoured(keyText), 'optional')
-  if (!bytes) throw new PgpKeyError('it is neither base64 of a binary key nor an armoured key')
+  if (!bytes) throw new PgpKeyError('the key is neither base64 of a binary key nor an armoured key')
   return bytes
 }
 
@@ -43,7 +43,7 @@ const unusable = (where: string, cause: unknown) =>
 export function decodePgpPublicKey(keyText: string, where: string): Buffer {
   try {
     if (keyText.length > LONGEST_TEXT)
-      throw new PgpKeyError(`its text has ${keyText.length} characters (limit ${LONGEST_TEXT})`)
+      throw new PgpKeyError(`the text of the key has ${keyText.length} characters (limit ${LONGEST_TEXT})`)
     const bytes = bytesOf(keyText)
     checkPgpPackets(bytes)
     return bytes

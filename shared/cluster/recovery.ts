@@ -44,7 +44,7 @@ export function checkRecoveryShares(
 ): void {
   const made = combineShares(shares)
   if (!made || !secretsEqual(verifier, recoveryKeyVerifier(made)))
-    throw new Error('the stored recovery key contradicts itself: its shares do not make it')
+    throw new Error('the stored recovery key is inconsistent: its shares do not combine into the key')
 }
 
 interface RecoveryKeyInput {

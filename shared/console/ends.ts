@@ -20,12 +20,12 @@ export function describeExpiry(
   at: number | undefined,
   now: number,
 ): ExpiryDescription {
-  if (at === undefined) return { what, tone: 'unknown', text: 'its expiry is unknown' }
+  if (at === undefined) return { what, tone: 'unknown', text: 'the expiry is unknown' }
   const left = at - now
-  if (left <= 0) return { what, tone: 'bad', text: `it expired ${formatTimeSpan(-left)} ago` }
-  const text = `it expires in ${formatTimeSpan(left)}, at ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  if (left <= 0) return { what, tone: 'bad', text: `expired ${formatTimeSpan(-left)} ago` }
+  const text = `expires in ${formatTimeSpan(left)}, at ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return left < SOON_MS[kind]
-    ? { what, tone: 'busy', text: `${text}; renew it now` }
+    ? { what, tone: 'busy', text: `${text}; renew now` }
     : { what, tone: 'good', text }
 }
 
@@ -34,12 +34,12 @@ export function listTokenExpiries({ fields, at }: ShownReadiness, now: number): 
   const { presented, generated } = fields.operation_token ?? {}
   const { counts = false, why = '', seconds_left: left = 0 } = presented ?? {}
   const what = 'the presented token'
-  const text = `it does not allow a promotion (${why}); prepare a batch token that does`
+  const text = `this token does not allow a promotion (${why}); prepare a batch token that does`
   const expiry: ExpiryDescription = !counts
     ? { what, tone: 'busy', text }
     : left > 0
       ? describeExpiry('the prepared token', 'token', at + left * 1000, now)
-      : { what, tone: 'good', text: `it allows a promotion: ${why}` }
+      : { what, tone: 'good', text: `allows a promotion: ${why}` }
   if (!generated) return [expiry]
   const age = formatTimeSpan(generated.age_seconds * 1000 + now - at)
   return [
@@ -47,7 +47,7 @@ export function listTokenExpiries({ fields, at }: ShownReadiness, now: number): 
     {
       what: 'a token from recovery shares',
       tone: 'busy',
-      text: `it was generated ${age} ago and is valid until it is deleted; delete it when it is no longer needed`,
+      text: `this token was generated ${age} ago and stays valid until it is deleted; delete it when no promotion is planned`,
     },
   ]
 }

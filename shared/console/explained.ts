@@ -35,7 +35,7 @@ export function readLoginExplanation(data: unknown): LoginExplanation {
   const first = checks.find(({ verdict }) => verdict === 'fail')
   const sentence = wouldSucceed
     ? `A login with role ${role} would succeed.`
-    : `A login with role ${role} would fail at the check "${first?.check ?? 'unknown'}": ${first?.message || 'it gives no reason'}.`
+    : `A login with role ${role} would fail at the check "${first?.check ?? 'unknown'}": ${first?.message || 'the check gives no reason'}.`
   return { wouldSucceed, checks, sentence }
 }
 

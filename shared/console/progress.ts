@@ -9,15 +9,15 @@ export const operationSteps: Readonly<Record<string, Readonly<Record<string, str
     sync: 'fetches the data of the primary',
     serve: 'becomes a secondary',
   },
-  'merkle-check': { check: 'compares the tree with the tables' },
-  reindex: { build: 'rebuilds the tree', compare: 'compares it with the previous tree' },
+  'merkle-check': { check: 'compares the Merkle tree with the tables' },
+  reindex: { build: 'rebuilds the tree', compare: 'compares the new tree with the previous one' },
   demotion: { close: 'ends the journal', finish: 'becomes a secondary without a primary' },
   promotion: {
     verify: 'checks that it can take over',
-    handover: 'asks the primary to hand over; no cluster serves from now on',
+    handover: 'asks the primary to hand over; no cluster serves clients until the journal opens',
     drain: 'applies all stored entries',
     claim: 'becomes the primary',
-    open: 'opens its journal; it serves clients from now on',
+    open: 'opens its journal, and serves clients from now on',
     serve: 'notifies the other clusters, and creates new keys',
   },
   'update-primary': {
@@ -29,9 +29,9 @@ export const operationSteps: Readonly<Record<string, Readonly<Record<string, str
   disable: {
     find: 'finds the primary',
     drain: 'applies all stored entries',
-    adopt: 'keeps the set’s data as its own',
+    adopt: 'keeps the DR set’s data as its own',
     leave: 'leaves the set',
-    forget: 'deletes the keys of the set',
+    forget: 'deletes the keys of the DR set',
     finish: 'serves clients',
   },
 }
@@ -64,7 +64,7 @@ export interface ProgressBar {
 
 const STAGES: Readonly<Record<string, string>> = {
   scanning: 'reads all items',
-  building: 'builds the pages of the tree',
+  building: 'builds the pages of the Merkle tree',
   commit: 'computes the hashes',
 }
 
@@ -86,6 +86,6 @@ export function listProgressBars({ sync, isBuilding, building, state, mode }: Cl
     rows.push({ what: 'reindex', text: `${STAGES[stage] ?? stage}${pages}`, ...partOf(done, total) })
   }
   if (state === 'merkle-diff' && mode === 'secondary')
-    rows.push({ what: 'comparison', text: 'compares its items with its primary' })
+    rows.push({ what: 'comparison', text: 'compares its items with the primary’s items' })
   return rows
 }

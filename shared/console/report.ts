@@ -10,7 +10,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   mounts: 'change the mounts again on the primary',
   'client-config': 'write the client configuration again on the primary',
   'token-role': 'write the token role again on the primary',
-  deny: 'repeat the denial on the primary, because the denied tokens are valid again',
+  deny: 'deny the role tags again on the primary, because logins can use the tags again',
 }
 
 /** Reads the `data` of GET sys/replication/dr/divergence. */
@@ -46,7 +46,7 @@ export function describeLossReport({ complete, waitsFor, commits, diverging }: L
   const stuck =
     diverging.length === 0
       ? ''
-      : ` ${formatCount(diverging.length, 'item keeps', 'items keep')} differing from the primary’s.`
+      : ` ${formatCount(diverging.length, 'item keeps', 'items keep')} differing from the primary’s data.`
   if (!complete)
     return `The report is not complete yet: the cluster waits for ${waitsFor || 'an unknown event'}. So far it lists ${formatCount(commits, 'lost commit')}.${stuck}`
   return commits === 0

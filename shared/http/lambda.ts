@@ -69,7 +69,7 @@ const observe = (ports: Ports) => ({
 
 /** Replaces a response that is too large for the front end by an error. */
 function refused(served: ServedRequest): ServedRequest {
-  const error = invalidRequestError('the response is too large: use the parameters after and limit')
+  const error = invalidRequestError('the response is too large: use the parameters `after` and `limit`')
   const response = renderErrorResponse(error)
   const { 'x-request-id': id = '' } = served.response.headers
   return { ...served, error, response: { ...response, headers: { ...response.headers, 'x-request-id': id } } }

@@ -86,6 +86,6 @@ async function write(
   await store
     .commit([putItem(key('fault', part), fault)], { record, readAt: clock.now() }, { tries: 1 })
     .catch((error: unknown) =>
-      log.warn('the fault could not be recorded in the cluster record', { part, cause: String(error) }),
+      log.warn('a recent fault of this cluster could not be stored', { part, cause: String(error) }),
     )
 }

@@ -54,7 +54,8 @@ const LARGEST_HEAD = 12 * 1024
 /** @throws ApiError if path, query and headers are too large */
 export function checkRequestHead({ path, query, headers }: HttpRequest): void {
   const all = [path, ...query.flat(), ...Object.entries(headers).flat()].join('')
-  if (Buffer.byteLength(all) > LARGEST_HEAD) throw new ApiError('head_too_large', 'the head is too large')
+  if (Buffer.byteLength(all) > LARGEST_HEAD)
+    throw new ApiError('head_too_large', 'the request head is too large')
 }
 
 /** Returns the caller's token from the first header that has a token. @throws ApiError if the token is too long */
@@ -129,7 +130,7 @@ const faults = {
   malformed: 'the body is not valid JSON',
   'too complex': 'the body is nested too deeply or holds too many values',
   'repeated key': 'the body names a key twice',
-  'inexact number': 'the body holds a number that would lose digits',
+  'inexact number': 'the body has a number that cannot be represented exactly',
 } as const
 
 // `curl -d '{…}'` sends JSON with the content type of a form

@@ -44,6 +44,6 @@ export function reportAlgorithms(algorithms: readonly AlgorithmSupport[], legacy
   }))
   const warnings = signatures
     .filter(one => one.accepted && !one.works_on_this_runtime)
-    .map(one => `this runtime does not verify ${one.algorithm}, so documents signed with it cannot log in`)
+    .map(one => `this runtime cannot verify ${one.algorithm}, so logins with documents signed with it fail`)
   return { signatures, warnings }
 }

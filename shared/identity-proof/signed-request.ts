@@ -253,7 +253,7 @@ function readPresigned(query: SignedRequest['query']): Signature {
   const misspelled = KNOWN.some(
     known => names.includes(known.toLowerCase()) && !query.some(([name]) => name === known),
   )
-  if (misspelled) throw invalidRequestError('iam_request_url spells a parameter in another case')
+  if (misspelled) throw invalidRequestError('iam_request_url has a parameter name in the wrong case')
   const values = new Map(query)
   const missing = REQUIRED.find(name => !values.has(name))
   if (missing) throw invalidRequestError(`iam_request_url holds no ${missing}`)
@@ -275,7 +275,7 @@ function checkSessionToken(credential: string | undefined, hasToken: boolean, fi
   if (credential?.startsWith('ASIA') && !hasToken)
     throw invalidRequestError(
       `${field}: the request is signed with a temporary key, but has no X-Amz-Security-Token; ` +
-        'sign it with the session token (AWS_SESSION_TOKEN) too',
+        'sign the request with the session token (AWS_SESSION_TOKEN) too',
     )
 }
 

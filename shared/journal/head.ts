@@ -96,7 +96,7 @@ const modeIs = (...among: readonly JournalHeadMode[]): HeadFact => is('mode', ..
  */
 export const headRules = {
   applied: {
-    says: '`applied` is at most `last`: a position is applied only after the position was given to a commit or staged',
+    says: '`applied` is at most `last`: only a position that a commit received, or that was staged, is applied',
     oneOf: [compared('applied', 'upTo', 'last')],
   },
   kept: {
@@ -104,7 +104,7 @@ export const headRules = {
     oneOf: [compared('retainedFrom', 'upTo', 'applied')],
   },
   writer: {
-    says: 'a cluster writes only its own epoch',
+    says: 'a cluster writes entries only in its own epoch',
     oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared('ownEpoch', 'same', 'epoch')],
   },
   follower: {
@@ -128,7 +128,7 @@ export const headRules = {
     oneOf: [is('replayUntil', 0), isNot('unfinishedSync', null)],
   },
   replayed: {
-    says: 'while the head names the source of a replay, `applied` is below `replayUntil`',
+    says: 'while `unfinishedSyncEpoch` names the epoch of a replay’s source, `applied` is below `replayUntil`',
     oneOf: [is('unfinishedSyncEpoch', ''), compared('applied', 'below', 'replayUntil')],
   },
   alone: {

@@ -206,7 +206,7 @@ export interface Journal {
   pageHashes(root: string): Promise<Map<string, StoredPageHash>>
   /**
    * Stores the hash of a page, unless a hash of a later position is stored.
-   * @param was a hash that is replaced even if it has the same position
+   * @param was a stored hash; the method replaces this hash even if both have the same position
    */
   putPageHash(root: string, page: string, stored: StoredPageHash, was?: string): Promise<void>
 }

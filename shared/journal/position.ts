@@ -49,7 +49,9 @@ export const isEpochTooFarAhead = (epoch: Epoch, known: number): boolean =>
  */
 export function formatEpoch(number: number, cluster: string): Epoch {
   if (number > LAST_EPOCH)
-    throw new Error('no epoch is left: make a new set with primary/disable and primary/enable')
+    throw new Error(
+      'no higher epoch number is left: make a new DR set with primary/disable and primary/enable',
+    )
   return `${epochDigits(number)}.${cluster.replaceAll('-', '').slice(-12)}`
 }
 

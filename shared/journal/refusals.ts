@@ -30,13 +30,13 @@ export const clusterRecordBusyError = declareBusy(
 
 export const treeIncompleteError = declareBusy(
   10,
-  'the tree is being filled',
+  'the Merkle tree is being filled',
   'repeat the request when GET sys/replication/dr/status shows that the tree is filled',
 )
 
 export const treeAheadError = declareBusy(
   1,
-  'the tree is ahead of its journal',
+  'the Merkle tree is ahead of the journal',
   'repeat the request in a moment',
 )
 

@@ -16,7 +16,7 @@ export function toTransactionElements<const C extends readonly Change[]>(
   const elements = changes.map((change): TransactionElement => {
     const { expected } = change
     if (change.kind !== 'put' || expected === 'any')
-      throw new Error('a change beside a move of the head must be a put of an item that was read')
+      throw new Error('a transaction that moves the journal head may only put items that were read before')
     const { kind, pk, sk } = change.key
     return {
       kind: 'item',

@@ -56,8 +56,8 @@ export const headTransitions = {
       ...createFirstHead(epoch, epochNumber(epoch)),
       incarnation: (old?.incarnation ?? 0) + 1,
     }),
-    by: 'a cluster that becomes the primary of a new set, with its record',
-    why: 'the new journal begins in an epoch above all seen; a journal in use never restarts',
+    by: 'a cluster that becomes the primary of a new set, and writes its record',
+    why: 'the new journal begins in an epoch above all known epochs; a journal in use never restarts',
   }),
   allocate: row({
     modes: { writing: 'writing' },
@@ -75,7 +75,7 @@ export const headTransitions = {
       ...(isOld ? { retainedFrom: dense } : {}),
     }),
     by: 'the worker of the journal after it filled holes; a primary before it sends entries',
-    why: 'no journal entry is missing up to there, so no later run checks again',
+    why: 'up to this position no journal entry is missing, so later runs need not check again',
   }),
   close: row({
     modes: { writing: 'closed' },
@@ -85,7 +85,7 @@ export const headTransitions = {
       maxEpoch: Math.max(head.maxEpoch, seenNumber),
     }),
     by: 'a demotion, handover or fence, primary/disable, a restored copy',
-    why: 'no commit gets a position, so the open ones can be filled',
+    why: 'new commits get no position, so positions without an entry can be filled',
   }),
   noteEnd: row({
     modes: { closed: 'closed' },
@@ -95,7 +95,7 @@ export const headTransitions = {
       ...(isOld ? { retainedFrom: last } : {}),
     }),
     by: 'the step-down, after every position has a journal entry',
-    why: 'the end is exact, and the call may return it',
+    why: 'the journal’s end is exact, so the call may return it',
   }),
   nameSuccessor: row({
     modes: { closed: 'closed' },
@@ -109,7 +109,7 @@ export const headTransitions = {
     expects: { epoch: true, maxEpoch: true, successor: true },
     becomes: (_: JournalHead, successor: string, number: number) => ({ successor, maxEpoch: number }),
     by: 'a cluster whose epoch was ended by a fence, or was closed before',
-    why: 'its next epoch gets a higher number than the claimant’s, and only the claimant takes over the closed one',
+    why: 'this cluster’s next epoch gets a higher number than the claimant’s; only the claimant takes over the closed epoch',
   }),
   trim: row({
     modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
@@ -130,7 +130,7 @@ export const headTransitions = {
     expects: {},
     becomes: (_: Pick<JournalHead, never>, link: string) => ({ ...ALL_TO_FETCH, link }),
     by: 'a secondary whose tables are a restored copy',
-    why: 'the restored tables mix states of several times; the cluster rejects entries by the link of the copied cluster',
+    why: 'the restored tables mix states of several times; entries that arrive over the link of the copied cluster are rejected',
   }),
   stage: row({
     modes: { applying: 'applying' },
@@ -170,7 +170,7 @@ export const headTransitions = {
     modes: { draining: 'applying' },
     expects: { incarnation: true, last: true, link: true },
     becomes: (_: JournalHead) => ({}),
-    by: 'a secondary whose journal fits its source’s, or that follows no cluster now; a failed promotion',
+    by: 'a secondary whose journal matches its source’s, or that follows no cluster now; a failed promotion',
     why: 'entries may be staged again',
   }),
   follow: row({
@@ -182,7 +182,7 @@ export const headTransitions = {
       applied: last,
     }),
     by: 'a former primary whose journal is part of its new source’s',
-    why: 'marks of entries applied from now on are above those of its own writes',
+    why: 'entries applied from now on give higher bucket marks than this cluster’s own writes',
   }),
   beginSync: row({
     modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
@@ -193,7 +193,7 @@ export const headTransitions = {
       unfinishedSyncEpoch: '',
     }),
     by: 'a secondary that cannot reach its source’s state by applying entries',
-    why: 'the head notes what the sync may change before it does; writes of an earlier sync are rejected',
+    why: 'the head notes what the sync may change before the sync changes it; writes of an earlier sync are rejected',
   }),
   refetchAll: row({
     modes: { draining: 'syncing' },
@@ -214,14 +214,14 @@ export const headTransitions = {
       maxEpoch: number,
     }),
     by: 'a promotion by force during a sync',
-    why: 'late writes of the sync are rejected; the new epoch is above every one that the sync may have fetched',
+    why: 'late writes of the sync are rejected; the new epoch is above every epoch that the sync may have fetched',
   }),
   endSync: row({
     modes: { syncing: 'applying' },
     expects: { incarnation: true, link: true },
     becomes: (head: JournalHead, sync: CompletedSync) => afterSync(head, sync),
-    by: 'a secondary that fetched everything and closed its segments',
-    why: 'the replay covers the time of the fetches; until its end items may be newer than their journal entries',
+    by: 'a secondary that fetched everything and closed the segments of the sync',
+    why: 'the replay covers the entries written during the fetches; until the replay ends, items may be newer than their journal entries',
   }),
   requestSync: row({
     modes: { applying: 'applying' },
@@ -235,7 +235,7 @@ export const headTransitions = {
     expects: { incarnation: true, link: true },
     becomes: (_: JournalHead, link: string) => ({ link }),
     by: 'a change of the primary, or a secondary that leaves its set',
-    why: 'there is one link at a time: everything from the old one is rejected, however late',
+    why: 'there is one link at a time: everything that arrives over the old link is rejected, however late',
   }),
   restoreLink: row({
     modes: FOLLOWING,
@@ -248,7 +248,7 @@ export const headTransitions = {
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
     expects: { incarnation: true, last: true, applied: true, link: true },
     becomes: (_: JournalHead, number: number) => ({ ownEpoch: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
-    by: 'a secondary that leaves its set, with record and keyring',
+    by: 'a secondary that leaves its set, and changes its record and keyring',
     why: 'the cluster follows no source; its next journal gets an epoch above that of every item here',
   }),
   takeOver: row({
@@ -273,8 +273,8 @@ export const headTransitions = {
         : // what an unfinished sync has touched leads from nowhere
           { lineage: [[epoch, last + 1]], retainedFrom: last }),
     }),
-    by: 'a promotion, with record and membership',
-    why: 'this cluster writes an epoch of its own, from the next position on',
+    by: 'a promotion that also writes record and membership',
+    why: 'this cluster writes in an epoch of its own, from the next position on',
   }),
   startEmpty: row({
     modes: { none: 'syncing', closed: 'syncing' },
@@ -294,7 +294,7 @@ export const headTransitions = {
     expects: { incarnation: true, last: true, applied: true },
     becomes: ({ last }: JournalHead) => ({ applied: last, ...ALL_TO_FETCH }),
     by: 'a promotion by force, if staged entries cannot be applied',
-    why: 'these entries never will be applied, but some may be already; so no journal entries lead to this state',
+    why: 'some of these entries may be applied already, the others never will be: the journal does not lead to this state',
   }),
 }
 

@@ -118,7 +118,7 @@ function toLinkSilent(text: string, cause: unknown): LinkSilent {
  */
 function describeUnverified(method: LinkMethod, answer: Answer): LinkSilent {
   const outcome = readUnverifiedLinkOutcome(answer)
-  const quote = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
+  const quote = outcome?.kind === 'refusal' ? `; the answer said: ${outcome.refusal.text.slice(0, 200)}` : ''
   return answer.signature.length === 0
     ? new LinkUnsigned(`the answer to ${method} is not signed at all${quote}`)
     : new LinkUnbelieved(`the answer to ${method} is not signed by the key of this set's primary${quote}`)

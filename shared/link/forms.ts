@@ -171,6 +171,6 @@ export const decodeLineage = (given: readonly { epoch: string; start: number }[]
       ([epoch], index) => index > 0 && isEpochTooFarAhead(epoch, epochNumber(line[index - 1]?.[0] ?? '')),
     )
   )
-    throw new Error(`a lineage leaves out more than ${MAX_EPOCH_LEAD} epochs`)
+    throw new Error(`a lineage skips more than ${MAX_EPOCH_LEAD} epochs`)
   return line
 }

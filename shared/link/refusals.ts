@@ -36,7 +36,7 @@ const FAULTY = 'check that the caller is a cluster of this product, and upgrade 
 // refusals of every call
 
 export const notALinkCallError = invalidArgument(
-  'the request is not a call of the link between clusters',
+  'the request is not a call of the replication link between clusters',
   FAULTY,
 )
 
@@ -75,16 +75,19 @@ export const clockSkewError = failedPrecondition(
 
 /** Two processes of one cluster may overtake each other. The refused process only has to call again. */
 export const replayedCallError = unavailable(
-  'this cluster has seen a call of this time or a later time: the new call is a replay',
+  'this cluster already received a call with this timestamp or a later one: the new call counts as a replay',
   'make a new call',
 )
 
 export const concurrentCallsError = unavailable(
-  'two calls of this cluster are under way at once',
-  'repeat it',
+  'two calls to this cluster are under way at the same time',
+  'repeat the call',
 )
 
-export const internalLinkError = unavailable('internal error', 'see the logs of the cluster that was asked')
+export const internalLinkError = unavailable(
+  'internal error',
+  'see the logs of the cluster that received the call',
+)
 
 /** Wraps a `busy` error, whose text already says what to do next. */
 export const linkBusyError = (cause: Error) => new LinkRefused('unavailable', cause.message)
@@ -116,7 +119,7 @@ export const noPrimaryJournalError = failedPrecondition(
 /** @param seen epoch that the caller has seen; `own`: epoch that this cluster writes */
 export const laterEpochSeenError = failedPrecondition(
   (seen: string, own: string) =>
-    `the caller has seen epoch ${seen}, this cluster writes ${own}: another primary came after this cluster`,
+    `the caller has seen epoch ${seen}, but this cluster writes epoch ${own}: another cluster became primary after this cluster`,
   FIND_PRIMARY,
 )
 
@@ -127,7 +130,7 @@ export const lineageChangedError = failedPrecondition(
 
 export const lineageChangingError = unavailable(
   'the lineage of the journal changed while it was being read',
-  'repeat it',
+  'repeat the call',
 )
 
 export const unknownTreePageError = invalidArgument(
@@ -142,7 +145,8 @@ export const termNotYetAddedError = unavailable(
 
 /** @param format that the secondary supports */
 export const secondaryTooOldError = failedPrecondition(
-  (format: number) => `this cluster speaks format ${LINK_FORMAT}, the secondary ${format} at most`,
+  (format: number) =>
+    `this cluster uses link format ${LINK_FORMAT}, but the secondary supports at most ${format}`,
   'upgrade the secondary first; the secondary keeps its data',
 )
 
@@ -151,38 +155,42 @@ export const secondaryTooOldError = failedPrecondition(
  * @param format that the primary uses
  */
 export const primaryTooNewError = failedPrecondition(
-  (format: number) => `the primary speaks format ${format}, this version ${LINK_FORMAT} at most`,
+  (format: number) =>
+    `the primary uses link format ${format}, but this version supports at most ${LINK_FORMAT}`,
   'upgrade the secondaries first',
 )
 
 // refusals to a cluster that hands in an activation token, or fences
 
-export const callerUnnamedError = invalidArgument('the call does not name a cluster with its keys', FAULTY)
+export const callerUnnamedError = invalidArgument(
+  'the call does not name the calling cluster and its keys',
+  FAULTY,
+)
 
 export const callSignatureError = unauthenticated(
   'the call is not signed by the key that it names',
-  'find out what changes calls on their way here',
+  'find out what changes the calls on their way to this cluster',
 )
 
 export const callerAddressError = invalidArgument(
   'the cluster that hands in the token gives an address at which no cluster can be reached',
-  'give that cluster an https address of scheme, host and port, and none of its own machine or network',
+  'give that cluster an https address with scheme, host and port; the address must not be local to its machine or network',
 )
 
 /** Whoever carried the request may have read the token. */
 export const tokenUnsealedError = invalidArgument(
-  'the token is handed in unsealed: others may have read it',
+  'the token was sent without encryption: others may have read it',
   MAKE_ANOTHER,
 )
 
 export const sealedToOtherKeyError = unauthenticated(
-  'the request is not sealed to the key of this cluster, for this set',
+  'the request is not encrypted to the key of this cluster, for this DR set',
   MAKE_ANOTHER,
 )
 
 export const activationProofError = unauthenticated(
-  'the proof of token, cluster and keys is not signed by the key that the call names',
-  'find out what changes calls on their way here',
+  'the proof over token, cluster and keys was not signed with the key that the call names',
+  'find out what changes the calls on their way to this cluster',
 )
 
 /** @param cluster the cluster's UUID; `name`: the cluster's name on this cluster */
@@ -231,7 +239,7 @@ export const tokenOfEarlierEpochError = permissionDenied(
 export const tokenRevokedError = permissionDenied('the token was revoked', MAKE_ANOTHER)
 
 export const tokenBeforeRevocationError = permissionDenied(
-  'the token was made before this cluster was revoked',
+  'the token was made before the calling cluster was revoked',
   MAKE_ANOTHER,
 )
 
@@ -243,15 +251,15 @@ export const tokenForOtherKeysError = permissionDenied(
 )
 
 export const tokenInUseError = unavailable(
-  'the token was being used or revoked at this very moment',
-  'repeat it',
+  'another request was using or revoking the token at the same time',
+  'repeat the call',
 )
 
 // refusals of a handover
 
 /** @param own epoch that this cluster writes, or wrote last */
 export const otherEpochError = failedPrecondition(
-  (own: string, asked: string) => `this cluster writes ${own}, not ${asked}`,
+  (own: string, asked: string) => `this cluster writes epoch ${own}, not epoch ${asked}`,
   'repeat the request after the next heartbeat of the secondary',
 )
 
@@ -267,7 +275,7 @@ export const handedOverError = failedPrecondition(
 
 /** @param own epoch that this cluster writes */
 export const staleFenceError = failedPrecondition(
-  (own: string, claimed: string) => `this cluster writes ${own}, which is later than ${claimed}`,
+  (own: string, claimed: string) => `this cluster writes epoch ${own}, which is later than epoch ${claimed}`,
   END_THIS_ONE,
 )
 
@@ -312,7 +320,7 @@ export const lineageRevokedError = permissionDenied(
 /** @param cluster UUID of the claimant */
 export const unknownClaimantError = permissionDenied(
   (cluster: string) =>
-    `no chain of statements leads from a cluster that is known here to the key of ${cluster}`,
+    `no chain of signed statements, beginning at a cluster known here, confirms the key of ${cluster}`,
   END_THIS_ONE,
 )
 

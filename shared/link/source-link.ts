@@ -103,7 +103,7 @@ export function createSourceLink(
  * format.
  */
 function checkFormat(format: number): void {
-  if (format < 1) throw new LinkSilent('the primary names no format of the link')
+  if (format < 1) throw new LinkSilent('the primary does not state its link format')
   if (format > LINK_FORMAT) throw primaryTooNewError(format)
 }
 
@@ -117,6 +117,6 @@ async function fetchAllItems(
     const { reply } = await ask({ keys: keys.slice(items.length, items.length + MAX_KEYS_PER_MESSAGE) })
     items.push(...reply.items)
     if (items.length >= keys.length) return { ...reply, items }
-    if (reply.items.length === 0) throw new LinkSilent('the primary answers no keys at all')
+    if (reply.items.length === 0) throw new LinkSilent('the primary’s answer covers none of the keys')
   }
 }

@@ -26,7 +26,7 @@ export interface KeyringTerm {
   destroyed?: number
 }
 
-/** A cluster that was primary while the term encrypted. */
+/** A cluster that was primary while the key term encrypted new values. */
 export interface TokenSigner {
   /** UUID */
   cluster: string

@@ -77,7 +77,7 @@ function readValue(reader: Reader, depth: number): unknown {
   if (heredoc) return readHeredoc(reader, heredoc[2] ?? '', heredoc[1] === '-')
   const number = take(reader, NUMBER)
   if (number)
-    return isExactNumber(number[0]) ? Number(number[0]) : fault(reader, 'a number would lose digits')
+    return isExactNumber(number[0]) ? Number(number[0]) : fault(reader, 'a number cannot be kept exactly')
   const name = take(reader, IDENTIFIER)?.[0]
   if (name === 'true' || name === 'false') return name === 'true'
   return fault(reader, 'expected a value')

@@ -28,4 +28,4 @@ export const isPolicyName = (name: string): boolean => POLICY_NAME.test(name)
 
 /** Describes valid policy names. */
 export const POLICY_NAMES_TEXT =
-  'a policy name may hold visible ASCII characters other than ":" and ",", and blanks inside'
+  'a policy name may contain visible ASCII characters other than ":" and ",", and spaces except at either end'

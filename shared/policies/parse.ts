@@ -49,7 +49,7 @@ const jsonFaults = {
   malformed: 'the policy is not valid JSON',
   'too complex': 'the policy is nested too deeply or holds too many values',
   'repeated key': 'the policy names a key twice in one object',
-  'inexact number': 'the policy holds a number that would lose digits',
+  'inexact number': 'the policy holds a number that cannot be stored exactly',
 } as const
 
 function fromJson(text: string): HclBody {
@@ -84,10 +84,10 @@ function argumentsOf(path: string, { attributes, blocks }: HclBody): Record<stri
 function pathsOfValue(value: unknown): PathBody[] {
   if (value === undefined) return []
   if (Array.isArray(value)) return value.flatMap(pathsOfValue)
-  if (!isObject(value)) return fault('"path" must hold rules by path')
+  if (!isObject(value)) return fault('"path" must hold an object of rules')
   return Object.entries(value).flatMap(([path, body]): PathBody[] =>
     (Array.isArray(body) ? body : [body]).map(one =>
-      isObject(one) ? [path, one] : fault('a path must hold an object'),
+      isObject(one) ? [path, one] : fault('a path’s rules must be an object'),
     ),
   )
 }
@@ -140,7 +140,7 @@ function readCapabilities(path: string, body: Record<string, unknown>): Readonly
   const old =
     shorthand === undefined
       ? []
-      : (shorthands.get(shorthand) ?? fault(`path "${path}": unknown value of policy`))
+      : (shorthands.get(shorthand) ?? fault(`path "${path}": "policy" has an unknown value`))
   const all = new Set<Capability>([...(words as Capability[]), ...old])
   return all.has('deny') ? new Set(['deny']) : all
 }
@@ -157,7 +157,7 @@ function texts(value: unknown): string[] {
 function parameters(value: unknown): ParameterRules {
   const rules: Record<string, readonly unknown[]> = Object.create(null)
   if (value === undefined) return rules
-  if (!isObject(value)) return fault('expected parameters with lists of values')
+  if (!isObject(value)) return fault('parameters must be an object with lists of values')
   for (const [name, values] of Object.entries(value)) {
     const key = name.toLowerCase()
     if (Object.hasOwn(rules, key)) fault(`parameter "${name}" is given twice`)

@@ -49,7 +49,7 @@ const FAILS: Readonly<Record<string, string>> = {
   storage: 'The tables of the cluster do not answer.',
 }
 const faultSentence = ({ part, text, last }: ClusterStatus['faults'][number]): string =>
-  `${Object.hasOwn(FAILS, part) ? FAILS[part] : `${part} fails.`} Last at ${last}: ${text}.`
+  `${Object.hasOwn(FAILS, part) ? FAILS[part] : `${part} fails.`} The last fault was at ${last}: ${text}.`
 
 /** States of a cluster, derived from its answer. The first row that matches the answer applies. */
 const ofAny = {

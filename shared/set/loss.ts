@@ -46,7 +46,7 @@ export const lossReportShape = withTitle(
       complete: flagShape,
       waits_for: textShape,
       lost: arrayShape(withTitle('LostCommit', commit)),
-      next: withDescription(textShape, 'what `after` takes; empty: there is no more'),
+      next: withDescription(textShape, 'the next value of `after`; empty on the last page'),
       diverging: arrayShape(
         objectShape({
           ...place,

@@ -12,7 +12,7 @@ const actions = {
   admit: 'deleting the data of a cluster so that it becomes a secondary',
   promote: 'promoting a secondary',
   force: 'promoting a secondary by force',
-  follow: 'having a former primary follow',
+  follow: 'making a former primary follow another',
   /** `readmit`: for a revoked secondary, or a secondary without contact */
   readmit: 'admitting that secondary again',
 }
@@ -91,7 +91,7 @@ const stop = (why: string, exit: Stop['exit'] = 'refused'): Stop => ({ do: 'stop
 const wait = (
   reason: Wait,
   what: string,
-  otherwise: Decision = stop(`it takes too long until ${what}`, 'unwell'),
+  otherwise: Decision = stop(`the time limit passed before ${what}`, 'unwell'),
 ): Waiting => ({ do: 'wait', for: reason, what, otherwise })
 
 /** Decides only by both clusters' present answers, so an interrupted program resumes from the pair's state. */
@@ -147,7 +147,7 @@ type Table = Partial<Record<PairSituation, (judged: Judged) => Decision | Waitin
 const rolesOf = ({ to }: Judged): Roles => ({ primary: to, secondary: otherSide(to) })
 const catchUp = ({ own, other }: Judged) => wait('catching-up', `${other.name} follows ${own.name}`)
 const following: Table = {
-  superseded: ({ own, other }) => wait('closing', `${other.name} hears of ${own.name}, and closes`),
+  superseded: ({ own, other }) => wait('closing', `${other.name} reaches ${own.name} and closes`),
   closed: ({ own }) => wait('journal', `${own.name} serves`),
   unfollowed: judged => ({ do: 'follow', ...rolesOf(judged) }),
   becoming: catchUp,
@@ -203,13 +203,9 @@ const ifBuilt =
       ? wait('journal', `${judged.own.name} builds its journal`)
       : { do: action, ...rolesOf(judged) }
 const readmission = (judged: Judged) =>
-  wait('contact', `${judged.other.name} hears of ${judged.own.name}`, { do: 'readmit', ...rolesOf(judged) })
+  wait('contact', `${judged.other.name} reaches ${judged.own.name}`, { do: 'readmit', ...rolesOf(judged) })
 const brokenOff = () =>
-  wait(
-    'operation',
-    'a change of roles that was broken off has ended',
-    stop('no cluster of the pair is the primary'),
-  )
+  wait('operation', 'the interrupted role change has ended', stop('no cluster of the pair is the primary'))
 
 /** Decisions of a join by situation. All other situations stop a join. */
 const joining: Table = {
@@ -219,7 +215,7 @@ const joining: Table = {
   unfollowed: ifBuilt('follow'),
   closed: ({ own }) => wait('journal', `${own.name} builds its journal`),
   becoming: ({ other }) => wait('activation', `${other.name} becomes a secondary`),
-  superseded: () => wait('closing', 'the earlier primary hears of the later one, and closes'),
+  superseded: () => wait('closing', 'the earlier primary reaches the later primary and ends its journal'),
   'cut-off': readmission,
   revoked: readmission,
   promoting: brokenOff,
@@ -234,5 +230,5 @@ function planJoin(judged: Judged, now: PairSide | undefined): Decision | Waiting
   if (isSilent(judged)) return waitForAnswer(judged)
   if (now !== undefined && now !== to)
     return stop(`${pair[now].name} is the primary, and would have to be in no set`)
-  return joining[verdict.situation]?.(judged) ?? stop('disable DR on the one that should follow')
+  return joining[verdict.situation]?.(judged) ?? stop('disable DR on the cluster that should follow')
 }

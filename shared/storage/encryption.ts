@@ -81,7 +81,7 @@ export function decryptField(
   if (opened) return opened.text
   const number = termNumberOf(encrypted)
   const held = terms.some(({ version }) => version === number)
-  const why = held ? '' : `: term ${number ?? 0} has been destroyed, or has never been held here`
+  const why = held ? '' : `: the key term ${number ?? 0} was destroyed, or this cluster never had the term`
   throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted${why}`)
 }
 

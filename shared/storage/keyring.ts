@@ -49,7 +49,7 @@ export const termIdOfDataKey = ({ key }: DataKey): string => termIdOf(Buffer.fro
  */
 export function activeKeyringTerm({ terms, activeTerm: active }: KeyringKeys): DataKey {
   const term = terms.find(one => termIdOfDataKey(one) === active)
-  if (!term) throw new Error('the keyring lacks the term that encrypts')
+  if (!term) throw new Error('the keyring lacks its active key term')
   return term
 }
 
@@ -122,7 +122,7 @@ export function uniteKeyrings(leading: KeyringKeys, other: KeyringKeys, lost = f
  * @throws Error when one of these terms encrypts
  */
 export function removeKeyringTerms(keys: KeyringKeys, ids: readonly string[]): KeyringKeys {
-  if (ids.includes(keys.activeTerm)) throw new Error('the term that encrypts cannot be destroyed')
+  if (ids.includes(keys.activeTerm)) throw new Error('the active key term cannot be destroyed')
   const terms = keys.terms.filter(one => !ids.includes(termIdOfDataKey(one)))
   return { ...keys, terms, destroyedTerms: [...new Set([...(keys.destroyedTerms ?? []), ...ids])] }
 }
@@ -156,6 +156,6 @@ export function openKeyringEnvelope(dataKey: Uint8Array, keyring: string, encryp
  */
 export function checkKeyringKeys(keys: KeyringKeys): KeyringKeys {
   if (typeof keys.activeTerm !== 'string' || !Array.isArray(keys.terms))
-    throw new Error('the keyring does not name the term that encrypts, because another version has made it')
+    throw new Error('the keyring names no active key term, because another version made the keyring')
   return keys
 }

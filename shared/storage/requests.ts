@@ -47,7 +47,8 @@ export const newRevision = ({ bytes }: { bytes(count: number): Buffer }): string
 export function tableNameOf(tables: TableNames, { kind }: Pick<Key, 'kind'>): string {
   const { table } = itemKindSpec(kind)
   const name = tables[table]
-  if (!name) throw new Error(`the table of a ${kind} needs the use "${table}" in the endpoint table`)
+  if (!name)
+    throw new Error(`add the use "${table}" to the endpoint table, for access to the table of a ${kind}`)
   return name
 }
 

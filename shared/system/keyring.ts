@@ -19,6 +19,6 @@ export async function tryOpenKeyring(
     return ok(termNumberOf(await cipher.encrypt(key('cluster'), 'probe', 'probe')))
   } catch (error) {
     const cause = error instanceof ApiError ? error.cause : error
-    return failed(`KMS: ${cause instanceof Error ? cause.name : 'it does not decrypt'}`)
+    return failed(`KMS: ${cause instanceof Error ? cause.name : 'the decryption failed'}`)
   }
 }

@@ -62,7 +62,7 @@ const terms = {
     doc: 'Networks from which tokens may be used, and from which logins are accepted',
     neutral: [] as readonly string[],
     fault: (networks: readonly string[]) =>
-      networks.every(isCidr) ? undefined : 'token_bound_cidrs: not an address or network',
+      networks.every(isCidr) ? undefined : 'token_bound_cidrs must hold addresses or networks',
     old: { name: 'bound_cidrs', of: ['token-role'] },
     kept: 'shown where used',
   },

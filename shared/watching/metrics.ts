@@ -48,7 +48,7 @@ export const metrics = {
   LoginLatency: {
     unit: 'Milliseconds',
     from: '`login`, for each login',
-    meaning: 'milliseconds of logins, including AWS calls',
+    meaning: 'duration of logins in milliseconds, including AWS calls',
     series: EVERY_HOUR,
   },
   Ec2Throttles: throttles,

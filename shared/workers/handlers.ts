@@ -114,7 +114,7 @@ const RUN_REST_MS = 8000
  * Returns the handler of `on-pull`. On a secondary it follows the primary. On a primary it makes other primaries end their
  * epochs; if the host was away, it asks them before the primary serves again.
  * @param freshPorts the same ports with a keyring of their own. The readiness trial unwraps it with KMS again. If KMS fails,
- * following continues with the keyring it has.
+ * the puller continues with the keyring that it unwrapped earlier.
  */
 export const createPullHandler =
   (ports: Ports, carryTo: CreateLinkCarrier, freshPorts: Ports) =>

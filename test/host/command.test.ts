@@ -180,7 +180,10 @@ test.each([
   ['login somebody', 'login takes no argument: somebody'],
   ['login --json --export', '--json and --export cannot be used together'],
   ['token-helper list', 'token-helper needs exactly one word: get, store or erase'],
-  ['status', 'name the clusters by address or cluster.json, as arguments or in CLOUD_AUTH_CLUSTERS'],
+  [
+    'status',
+    'name each cluster by its address or the path of its cluster.json, as arguments or in CLOUD_AUTH_CLUSTERS',
+  ],
   ['status --every 3 http://127.0.0.1:1', '--every needs --watch'],
   ['status --watch --every 0 http://127.0.0.1:1', '--every must be a number of seconds, at least 0.1'],
   [

@@ -114,7 +114,7 @@ describe('the engine of a cluster', () => {
 
   test('that does not start reports the reason', async () => {
     const none = launchEngineProcess(directory, `${directory}/none/dynamodb.sqlite`)
-    await expect(none).rejects.toThrow(/^the engine does not start: .*\(code [1-9]\d*\)$/s)
+    await expect(none).rejects.toThrow(/^the DynamoDB engine does not start: .*\(code [1-9]\d*\)$/s)
     expect(readdirSync(directory)).not.toContain('engine.json')
   })
 })

@@ -334,7 +334,7 @@ describe('contradictory settings are rejected:', () => {
     [
       'more provisioned concurrency than the account allows',
       { loginProvisionedConcurrency: 901 },
-      /accountConcurrency less 100/,
+      /accountConcurrency minus 100/,
     ],
   ])('%s', (_, given, why) => refused(given, why))
 

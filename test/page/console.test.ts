@@ -118,7 +118,7 @@ describe('the console pages of two clusters during planned and forced switches',
     await page.click('#roles-ask')
     await page.click('#roles-shown button:text-is("narrow")')
     await says(page, 'role-shown', ':role/somebody-else')
-    expect(await page.textContent('#ends-shown')).toMatch(/certificate local-aws of cloudit expires in \d+ /)
+    expect(await page.textContent('#ends-shown')).toMatch(/certificate local-aws of cloudexpires in \d+ /)
     const { role: _, ...login } = await createLoginProof(rehearsal.east)
     await page.fill('#explain-login', JSON.stringify(login))
     await page.click('#explain-form button')

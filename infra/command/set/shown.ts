@@ -107,8 +107,8 @@ function rowsOfWord(one: ShownCluster): [string, string][] {
   const { position, lag, peers, operation, last_error, readiness, left_out } = one
   const since = peers.some(({ connected }) => connected)
     ? ''
-    : '; its primary does not answer, so later commits are missing too'
-  const behind = lag === null ? '' : `, ${lag} behind its primary’s last report${since}`
+    : '; the primary does not answer, so this cluster lacks any later commits too'
+  const behind = lag === null ? '' : `, ${lag} commits behind its primary’s last report${since}`
   const ready = readiness?.ready === true ? 'ready' : `refused by ${readiness?.refused_by?.join(', ')}`
   const rows: [string, string | false | null | undefined][] = [
     ['position', position !== null && `${position}${behind}`],

@@ -86,7 +86,7 @@ export class LoadBalancer extends Construct {
     addDnsAlias(this, domain, target)
     new CfnOutput(scope, 'Target', {
       value: target.dnsName,
-      description: `what ${domain.name} has to lead to`,
+      description: `point ${domain.name} to this DNS name`,
     })
   }
 

@@ -93,7 +93,9 @@ const ODD_VERB = {
   statusCode: 405,
   responseTemplates: {
     'application/json': JSON.stringify({
-      errors: ['unsupported operation: no such verb passes this front end; listings are GET with ?list=true'],
+      errors: [
+        'unsupported operation: this front end does not accept this HTTP method; send listings as GET with ?list=true',
+      ],
     }),
   },
 }

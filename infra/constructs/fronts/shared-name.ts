@@ -69,7 +69,7 @@ export class SharedName extends Construct {
     })
     new CfnOutput(scope, 'HealthCheck', {
       value: check.attrHealthCheckId,
-      description: `decides whether ${shared.name} leads to this cluster`,
+      description: `health check that decides whether ${shared.name} leads to this cluster`,
     })
   }
 

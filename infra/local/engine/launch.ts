@@ -54,7 +54,7 @@ export async function launchEngineProcess(
     const fault = await faultOf(child)
     if (fault === undefined) return { url: `http://127.0.0.1:${port}`, pid, stop }
     forgetEngineProcess(directory)
-    if (tries === ENGINE_START_TRIES) throw new Error(`the engine does not start: ${fault}`)
+    if (tries === ENGINE_START_TRIES) throw new Error(`the DynamoDB engine does not start: ${fault}`)
   }
 }
 

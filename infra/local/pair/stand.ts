@@ -39,7 +39,7 @@ export const formatSecondaryStatus = (cluster: string, status: ClusterStatus): s
 
 const toldLag = ({ secondaries, primary }: ClusterStatus): string => {
   const lag = (primary ?? secondaries[0])?.canaryAge_ms
-  return lag === undefined ? 'no heartbeat yet' : `newest canary ${lag} ms old`
+  return lag === undefined ? 'no heartbeat yet' : `the newest canary is ${lag} ms old`
 }
 
 /** Formats position, root and lag of clusters by name. */

@@ -48,9 +48,9 @@ const QUOTED =
  * Syntax that our library accepts and the service's older version rejects, and functions that only the service has.
  */
 const UNSUPPORTED: readonly (readonly [pattern: RegExp, fault: string])[] = [
-  [/\?\s*:/, 'the operator ?: is unknown to the service'],
-  [/\?\?/, 'the operator ?? is unknown to the service'],
-  [/\$eval\b/, 'the function $eval is unknown to the service'],
+  [/\?\s*:/, 'the operator ?: is unknown to Step Functions'],
+  [/\?\?/, 'the operator ?? is unknown to Step Functions'],
+  [/\$eval\b/, 'the function $eval is unknown to Step Functions'],
   ...['parse', 'uuid', 'hash', 'range', 'partition'].map(
     name => [new RegExp(`\\$${name}\\b`), `the function $${name} is not supported here`] as const,
   ),

@@ -184,7 +184,7 @@ export function readRuntimeCredentials(variables: NodeJS.ProcessEnv = process.en
  */
 export function readOwnCredentials() {
   const credentials = readRuntimeCredentials()
-  if (!credentials) throw new Error('this process has no credentials')
+  if (!credentials) throw new Error('this process has no AWS credentials')
   return credentials
 }
 

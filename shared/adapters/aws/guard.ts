@@ -64,7 +64,7 @@ const ALL_PORTS = 'all ports at once'
 
 function refuseCopy(): never {
   throw new Error(
-    'ports cannot be copied by a rest pattern or a spread, because the copy also reads undeclared ports: name the needed ports',
+    'ports cannot be copied with a rest pattern or a spread, which would also read undeclared ports: name each needed port',
   )
 }
 

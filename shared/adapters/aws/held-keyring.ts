@@ -36,7 +36,7 @@ export function prepareKeyring({ id, keys, edition }: StoredKeyring, readAt: num
   const terms = keys.terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
   const tokenTerms = terms.filter((_, index) => !keys.terms[index]?.readOnly)
   const active = terms.find(one => one.id === keys.activeTerm)
-  if (!active) throw new Error('the keyring lacks the term that encrypts')
+  if (!active) throw new Error('the keyring lacks its active key term')
   const own = keys.signer?.term === active.id ? keys.signer : undefined
   const signer = own && privateKeyFromSeed('Ed25519', Buffer.from(own.seed, 'base64'))
   const hmacKey = deriveHmacKey(Buffer.from(keys.fixed, 'base64'))

@@ -77,7 +77,8 @@ export function createKmsKeyFactory({
     newKeyring: now => atWork(entropy.uuid(), createKeyringKeys(entropy.bytes), now),
     importFrom: async (exported: string, own: KeyObject, set, now) => {
       const text = openSealedBox(own, keyringBoxPlace(set), exported)
-      if (text === undefined) throw new Error('the keyring was not sealed to this cluster’s key and set')
+      if (text === undefined)
+        throw new Error('the keyring was not encrypted for this cluster’s key and DR set')
       const { id, keys } = JSON.parse(text) as { id: string; keys: KeyringKeys }
       return atWork(id, checkKeyringKeys(keys), now)
     },

@@ -102,5 +102,5 @@ const keyFactoryMethods: Record<keyof KeyFactory, true> = {
 
 /** Most functions call no other cluster, so they do not load a carrier. */
 const refuseToCarry: CreateLinkCarrier = () => {
-  throw new Error('this function has no carrier for calls to other clusters')
+  throw new Error('this function has no client for calls to other clusters')
 }

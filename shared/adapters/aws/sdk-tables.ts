@@ -40,7 +40,7 @@ interface Answer {
 }
 
 const missing = (what: string): never => {
-  throw unreadableAnswerError(`an answer has no ${what}`)
+  throw unreadableAnswerError(`DynamoDB’s answer has no ${what}`)
 }
 
 const pageIn = ({ Items = [], LastEvaluatedKey }: Answer) =>

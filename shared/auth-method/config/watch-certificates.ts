@@ -34,6 +34,6 @@ export async function watchCertificates({
   const [first] = found.toSorted((a, b) => a.endsAt - b.endsAt)
   if (!first) return
   const { endsAt, ...named } = first
-  const message = 'the registered certificate that expires first'
+  const message = 'time until the first registered certificate expires'
   logDaysUntilExpiry({ clock, log }, message, named, { endsAt, metric: 'CertificateDays' })
 }

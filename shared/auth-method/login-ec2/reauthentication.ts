@@ -40,7 +40,7 @@ export function checkReauthentication(facts: ReauthenticationFacts): Result<Reau
   const given = facts.sentNonce === SENTINEL ? '' : facts.sentNonce
   const disallow = facts.disallow || given === ''
   if ((given?.length ?? 0) > LONGEST_NONCE && !disallow) {
-    return failed(createRefusal('nonce-length', `nonce longer than ${LONGEST_NONCE} characters`))
+    return failed(createRefusal('nonce-length', `nonce is longer than ${LONGEST_NONCE} characters`))
   }
   if (!facts.entry) return settle(disallow, given, given ?? facts.freshNonce)
   const returning = judgeReturn(facts, given)
@@ -68,8 +68,12 @@ function judgeReturn(
   if (given === undefined || !secretsEqual(given, nonce.reveal())) {
     if (!facts.allowMigration) return failed(createRefusal('nonce-mismatch', 'nonce does not match'))
     if (age <= 0)
-      return failed(createRefusal('nonce-mismatch', 'nonce does not match and metadata is not newer'))
+      return failed(
+        createRefusal('nonce-mismatch', 'nonce does not match, and pendingTime is not later than before'),
+      )
     return ok('migrated')
   }
-  return age < 0 ? failed(createRefusal('document-older', 'metadata predates the last login')) : ok('same')
+  return age < 0
+    ? failed(createRefusal('document-older', 'pendingTime is older than at the last login'))
+    : ok('same')
 }

@@ -47,7 +47,7 @@ export const commonLoginChecks: readonly LoginCheck<CommonLoginFacts>[] = [
     seen: ({ aliasName }) => aliasName,
     refuse: ({ aliasName }) =>
       aliasName === ''
-        ? createRefusal('no-alias', 'the login has no value for the configured alias')
+        ? createRefusal('no-alias', 'the login has no value for the alias set in config/identity')
         : undefined,
   },
 ]

@@ -47,7 +47,7 @@ const tagForm: BindingForm = {
     const text = value.endsWith('*') ? value.slice(0, -1) : value
     return text.length <= LONGEST_TAG_VALUE && !text.includes('*') && !JSON_TEXT.test(text)
   },
-  example: 'prod, or prod* for every value that begins so',
+  example: 'prod, or prod* for every value that begins with prod',
 }
 
 /** The form of each binding's values. Only role writes load these forms, so logins stay fast. */

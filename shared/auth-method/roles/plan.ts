@@ -158,7 +158,7 @@ function principalFault(role: Role): string | undefined {
   const [, partition, account, name = '*'] = SESSIONS.exec(open) ?? []
   return account === undefined
     ? `bound_iam_principal_arn: the wildcard in ${open} must come after the account ID`
-    : `bound_iam_principal_arn: ${open} names sessions, and a wildcard is compared with the role behind them: use ${partition}:iam::${account}:role/${name}, with the path of the role if any; this ARN admits all sessions of the role`
+    : `bound_iam_principal_arn: ${open} names sessions, but a wildcard is compared with the role of a session: use ${partition}:iam::${account}:role/${name}, including the path of the role if it has one; that ARN admits all sessions of the role`
 }
 
 function ec2OnlyFault(role: Role): string | undefined {

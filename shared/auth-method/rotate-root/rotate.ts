@@ -52,7 +52,7 @@ async function rotate(call: MountCall, given: Config, lostSince: number): Promis
   const { userName } = await accessKeys.owner(settings, clock.now() + IAM_CALL_TIMEOUT_MS)
   if (userName === undefined)
     throw invalidRequestError(
-      'the access key belongs to the root user of its account, which cannot be rotated',
+      'the access key cannot be rotated, because it belongs to the root user of its account',
     )
   const config = given.data.previousSecretKey ? await clearUp(call, given, userName) : given
   await makeRoom(call, settings, userName, config.data.accessKey, lostSince)
@@ -69,9 +69,9 @@ function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: str
   if (finish.state === 'finished') return []
   const what =
     finish.state === 'left'
-      ? 'could not be deleted, or a secondary does not have the new access key yet'
-      : 'was kept, because AWS does not accept the new access key yet'
-  return [`the old access key ${old} ${what}; the next rotation or the hourly run removes it`]
+      ? `the old access key ${old} could not be deleted, or a secondary does not have the new access key yet`
+      : `the old access key ${old} was kept, because AWS does not accept the new access key yet`
+  return [`${what}; the next rotation or the hourly run removes the old access key`]
 }
 
 /** Finishes an earlier rotation that left its old key, because IAM allows a user only two keys. */

@@ -98,7 +98,7 @@ async function updateRun(
     const written = await store.commit([replaceItem(place, item, change(item.data))], cluster)
     return written === 'done' ? ok(true) : CONFLICT_RESULT
   })
-  if (!holds.ok) throw new ApiError('busy', 'the record of the run is being changed')
+  if (!holds.ok) throw new ApiError('busy', 'the record of this tidy run is being changed')
   return holds.value
 }
 

@@ -88,7 +88,8 @@ const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
   ])
 
 const readinessText = ({ readiness, mode }: ClusterStatus): string => {
-  if (!readiness) return mode === 'secondary' ? 'not tried since its role or its contact changed' : ''
+  if (!readiness)
+    return mode === 'secondary' ? 'not checked since its role or its link to the primary changed' : ''
   const verdict = readiness.ready ? 'yes' : `no: ${readiness.refused_by.join(', ')}`
   return `${verdict}, checked ${formatTimeSpan(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
 }
@@ -247,7 +248,7 @@ function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
     createElement(
       'span',
       { class: peer.isConnected ? 'good' : 'bad' },
-      peer.isExpired ? 'its token expired unused' : peer.isConnected ? 'connected' : 'disconnected',
+      peer.isExpired ? 'the token expired unused' : peer.isConnected ? 'connected' : 'disconnected',
     ),
     peer.lastHeartbeatAt === undefined ? 'never' : ageElement(peer.lastHeartbeatAt),
     peer.lastHeartbeatAt === undefined ? '' : `${peer.skew_ms} ms`,

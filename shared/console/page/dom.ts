@@ -30,7 +30,7 @@ export const createSvgElement = (
 /** Returns an element by its id. @throws Error if the page has no such element, or it has another type */
 export function elementById<E extends HTMLElement = HTMLElement>(id: string, kind?: new () => E): E {
   const found = document.getElementById(id)
-  if (!found || (kind && !(found instanceof kind))) throw new Error(`the page has no ${id}`)
+  if (!found || (kind && !(found instanceof kind))) throw new Error(`the page has no element ${id}`)
   return found as E
 }
 

@@ -36,7 +36,7 @@ const certificateShape = objectShape({ cloud_public_cert: textShape })
 export const omittedFieldsNote = (odd: readonly string[]): HTMLElement[] =>
   odd.length === 0
     ? []
-    : [createElement('p', { class: 'dim' }, `fields omitted (other version): ${odd.join(', ')}`)]
+    : [createElement('p', { class: 'dim' }, `omitted fields of another version: ${odd.join(', ')}`)]
 
 /** Sends a request and shows a failure in the element `<name>-said`. @returns a successful answer */
 async function askAndReport(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
@@ -114,7 +114,7 @@ export function showExpiries(now: number): void {
           {
             what: 'the prepared token',
             tone: 'unknown',
-            text: 'request the readiness with that token',
+            text: 'request the readiness with the prepared token',
           } as const,
         ]),
     answer && answer.licenceEnds === undefined
@@ -122,7 +122,13 @@ export function showExpiries(now: number): void {
       : describeExpiry('the licence', 'licence', answer?.licenceEnds, now),
     ...(certificates.length > 0
       ? certificates
-      : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles below' } as const]),
+      : [
+          {
+            what: 'certificates of mounts',
+            tone: 'unknown',
+            text: 'click “Show mounts and roles” below',
+          } as const,
+        ]),
   ]
   replaceContent(elementById('ends-shown'), rows, () => [
     createTable(

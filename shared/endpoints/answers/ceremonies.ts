@@ -22,7 +22,7 @@ const attempt = withTitle(
     encoded_token: textShape,
     encoded_root_token: textShape,
     pgp_fingerprint: textShape,
-    otp: withDescription(textShape, 'only in the answer that starts the attempt'),
+    otp: withDescription(textShape, 'returned only by the request that starts the attempt'),
     otp_length: intShape,
   }),
 )

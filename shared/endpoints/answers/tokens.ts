@@ -116,7 +116,7 @@ export const tokenAnswers: AnswerDescriptions = {
     body: {
       type: 'object',
       additionalProperties: anyShape,
-      description: 'the answer that was wrapped; mostly an envelope',
+      description: 'the response that was wrapped, usually a full response envelope',
     },
   }),
   'POST /sys/wrapping/lookup': describeAnswer(

@@ -141,7 +141,8 @@ export async function countLostCommits(
   since: number,
 ): Promise<number | undefined> {
   const answer = await ask(name, 'GET', `${DR}/divergence?limit=1000`, { token: await token() })
-  if (answer.status !== 200) throw new DrillStopped(`divergence of ${name} answers ${refusalOf(answer)}`)
+  if (answer.status !== 200)
+    throw new DrillStopped(`the divergence request to ${name} failed: ${refusalOf(answer)}`)
   const { complete, lost = [] } = readShape(lossReportShape, answer.data).fields
   return complete === false ? undefined : lost.filter(({ time }) => Date.parse(time) >= since).length
 }

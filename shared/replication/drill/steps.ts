@@ -131,7 +131,7 @@ async function settle(
   const lost = fault ? undefined : await countLostCommits(drilling, member, drill.startedAt)
   if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
   if (clock.now() - drill.stepAt >= WAIT_LIMITS_MS['catching-up'])
-    throw new DrillStopped(fault || `the report of what ${member} lost was not complete in time`)
+    throw new DrillStopped(fault || `the report of the lost commits of ${member} was not complete in time`)
   await clock.sleep(DRILL_STEP_PAUSE_MS)
   return PENDING_RESULT
 }

@@ -101,7 +101,7 @@ async function repeatPromotion(
   if (same && promoted && now - promoted.at <= ANSWER_REMEMBERED_MS)
     return { answer: noContentAnswer([BECOMING, ...promoted.warnings]) }
   checkRoleTransition('secondary/promote', record)
-  throw new ApiError('internal', 'a cluster without operator took a promotion')
+  throw new ApiError('internal', 'a promotion without an operator was allowed')
 }
 
 function outcomeOf({ status, promotion, fault }: OperationState): CallOutcome {

@@ -80,4 +80,4 @@ function describe(target: RevocationTarget, nameOrId: string): string[] {
 }
 
 const KEEPS =
-  'the revoked cluster keeps its data and its keys: the revoked cluster can decrypt data of existing key terms, and make batch tokens of terms without a signer; POST sys/rotate with retire=true ends these batch tokens; the runbook of a stolen cluster lists other secrets to renew'
+  'the revoked cluster keeps its data and its keys: the revoked cluster can decrypt data of existing key terms, and make batch tokens of key terms that have no signing key (signer); POST sys/rotate with retire=true ends these batch tokens; the runbook of a stolen cluster lists other secrets to renew'

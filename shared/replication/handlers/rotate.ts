@@ -109,7 +109,7 @@ async function describeAcknowledgements(ports: AcknowledgementPorts, patience: n
 
 const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
   const last = heartbeat ? `${Math.round(ageSince(heartbeat.at, now) / 1000)} s ago` : 'never'
-  return `not yet acknowledged by ${id} (last heartbeat: ${last}); until ${id} applies the rotation, that cluster accepts tokens of older terms; sys/replication/dr/status lists acknowledgements under terms`
+  return `${id} has not yet acknowledged the rotation (last heartbeat: ${last}); until ${id} applies the rotation, that cluster accepts tokens of older terms; sys/replication/dr/status lists acknowledgements under terms`
 }
 
 /** Handles GET sys/key-status: shows the encrypting term and its age, the older terms, and the progress of re-encryption. */

@@ -76,7 +76,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   const ended = call.parameters.replace ? await endAdmission(call, before.secondary) : undefined
   const items = ended ? { ...before, secondary: ended.admission } : before
   if (!record.link || record.set === undefined || record.epoch === undefined)
-    throw new ApiError('internal', 'a primary without set, epoch or link key')
+    throw new ApiError('internal', 'this primary has no set, no epoch or no link key')
   const address = resolveOwnLinkAddress(record, ports.deployment, request)
   const pair = await decryptOwnLinkKey(record.link.ownKey, ports.cipher)
   const { token, changes } = await makeActivationToken(

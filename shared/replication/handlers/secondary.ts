@@ -33,8 +33,10 @@ export const becomeSecondaryFields = {
   ca_cert: textField(
     'PEM certificates of the authorities that may sign the primary’s certificate; default: public authorities',
   ),
-  ca_file: textField('ca_cert as the name of a file in the folder of the setting caBundles'),
-  ca_path: textField('ca_cert as the name of a folder of such certificate files; ".": all files'),
+  ca_file: textField('Name of a file that holds ca_cert, in the folder of the setting caBundles'),
+  ca_path: textField(
+    'Name of a folder of certificate files in the folder of caBundles; "." stands for all files',
+  ),
   client_cert_pem: unsupportedField('Certificate of the caller'),
   client_key_pem: unsupportedField('Key of the caller'),
 }

@@ -165,7 +165,7 @@ export function noPrimaryFoundError(failures: ReadonlyMap<string, Error>) {
   return failed(
     [...failures.values()].some(isTransient) ? 'busy' : 'activation_failed',
     `no address answered as the primary of this set: ${reasons.join('; ')}`,
-    'nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
+    'nothing has changed on this cluster: after a fail-over another cluster is the primary, so give a token of that cluster',
     { retryAfter: SILENT_RETRY_S },
   )
 }
@@ -183,7 +183,7 @@ export const roleChangedMeanwhileError = declareBusy(
 )
 
 export const noJournalToCloseError = declareBusy(
-  'this cluster writes no journal of its own that could be closed',
+  'this cluster writes no journal of its own, so there is nothing to close',
   AS_IT_IS,
 )
 
@@ -269,6 +269,6 @@ export const handoverEntriesError = declareBusy(
 )
 
 export const noJournalToTakeOverError = declareBusy(
-  'this cluster has no journal of another cluster that it could take over',
+  'this cluster follows no journal of another cluster, so it has no journal to take over',
   AS_IT_IS,
 )

@@ -140,7 +140,7 @@ export const noClusterToRevokeError = declareInvalid(
   (nameOrId: string, _holders: readonly string[]) =>
     `id: no cluster of this name or id (${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
   (_nameOrId, holders) =>
-    `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this cluster does not know`,
+    `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; to revoke a cluster that this cluster does not know, give its UUID with force=true`,
 )
 
 /** @param meanings descriptions of the clusters that match the text */
@@ -163,7 +163,7 @@ export const checkStartConflictError = declareBusy(
 
 export const invalidAddressError = declareInvalid(
   (name: string) => `${name} must be an https address, such as https://east.example.com`,
-  'give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
+  'give only scheme, host and port; http, and addresses of this machine or its network, are allowed only on the embedded host',
 )
 
 export const ownAddressUnknownError = declareInvalid(

@@ -174,7 +174,7 @@ const checks: readonly Check[] = [
     kind: passing(RETRY_SECONDS.soon),
     finds: ({ keyring: { missing } }) =>
       missing !== undefined &&
-      `this cluster does not have the term ${missing}, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again`,
+      `this cluster does not have the key term ${missing}, with which the primary encrypts: this cluster cannot decrypt data of that term; if the rotation retired older terms, this cluster accepts batch tokens of those terms again`,
   },
   {
     name: 'sync',
@@ -236,7 +236,7 @@ const checks: readonly Check[] = [
         return `a server other than the primary answers at the primary’s address, and the primary may still be serving clients: ${primary.unsignedAnswer}`
       return primary.lastAnswerAt === undefined
         ? 'the primary does not answer, and has never answered'
-        : `the primary does not answer; it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
+        : `the primary does not answer; it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and a promotion without force needs ${bounds.PRIMARY_LOST_MS / 1000} s`
     },
   },
   {
@@ -265,13 +265,13 @@ function missingText({
   if (lastKnownPosition === undefined) return ''
   const behind = lastKnownPosition - (head?.last ?? 0)
   return behind > 0
-    ? `: at least ${behind} positions up to ${lastKnownPosition}, which the primary’s last answer named, and everything after that`
-    : ': everything after the primary’s last answer, and nothing that came before it'
+    ? `: at least ${behind} positions up to ${lastKnownPosition}, which the primary’s last answer named, and all later commits`
+    : ': all commits after the primary’s last answer, and no earlier commits'
 }
 
 /** This cluster cannot list the commits that are lost. The report of the former primary lists the lost commits. */
 const REVOCATIONS_LOST =
-  'revocations and retirements of terms that the primary committed behind that position are lost, so what they ended is valid here again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there lists the lost ones'
+  'revocations and retirements of terms that the primary committed after that position are lost, so everything that they ended is valid on this cluster again: repeat them on this cluster by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence on the former primary lists what was lost'
 
 /** Returns the warnings of a promotion. */
 function warningsOf(facts: PromotionFacts): string[] {
@@ -283,12 +283,12 @@ function warningsOf(facts: PromotionFacts): string[] {
         ? 'it has never answered'
         : `it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago, at ${formatTime(primary.lastAnswerAt)}`
     return [
-      `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks the commits behind that position${missingText(facts)}`,
+      `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks the commits after that position${missingText(facts)}`,
       REVOCATIONS_LOST,
     ]
   }
   if (primary.state === 'refuses' || primary.state === 'none')
-    return [`nothing was handed over: this cluster takes over at position ${at}`, REVOCATIONS_LOST]
+    return [`this cluster takes over at position ${at} without a handover by a primary`, REVOCATIONS_LOST]
   return primary.format < format
     ? [
         `the primary speaks format ${primary.format}, this cluster ${format}: the primary cannot return as a secondary before its upgrade`,

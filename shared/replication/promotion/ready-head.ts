@@ -70,6 +70,6 @@ async function skipStagedEntries({ journal }: FollowingPorts, what: string): Pro
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
   const moved = await journal.moveHead(headMoves.skipStaged(head))
-  const warning = `overridden by force: what was received behind position ${head.applied} could not be applied (${what})`
+  const warning = `overridden by force: journal entries received after position ${head.applied} could not be applied (${what})`
   return moved === 'refused' ? undefined : { head: moved, warnings: [warning] }
 }

@@ -121,7 +121,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
     ? { fault: { ...fault, code: 'busy', text: `${fault.text}; ${describeWaysOut(promotion)}` } as const }
     : { fault }
   const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
-  if (asked) run.ports.log.error('handed over, not taken over', { operation: id, why: fault.text })
+  if (asked) run.ports.log.error('no takeover followed the handover', { operation: id, why: fault.text })
   const ended =
     record.data.operation === id ? [replaceItem(record, record, withFailedOperation(record.data, id))] : []
   return commitOperationStep(run, snapshot, { status: 'failed', promotion: state, ...over }, ended)

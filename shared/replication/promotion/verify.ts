@@ -35,7 +35,7 @@ async function gatherFactsAfterPull(
   const { ports, deadline } = run
   const { clock, journal, log } = ports
   await wakePuller(ports, cluster).catch((error: unknown) =>
-    log.warn('the puller could not be woken', { error: String(error) }),
+    log.warn('the worker on-pull could not be woken', { error: String(error) }),
   )
   const facts = await gatherPromotionFacts(run, record.data)
   const { primary } = facts

@@ -51,14 +51,14 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
   drain: ({ facts, head }) => {
     const received = `this cluster applies ${head.last - head.applied} received positions`
     if (!shouldRequestHandover(facts))
-      return head.mode === 'closed' ? 'this cluster gives its own journal an exact end' : received
+      return head.mode === 'closed' ? 'this cluster ends its own journal at an exact position' : received
     const missing = Math.max(0, (primaryReportOf(facts.primary)?.seq ?? head.last) - head.last)
     return `this cluster waits for the rest of the journal, ${missing} positions by now; ${received}`
   },
   claim: ({ record, head, lastKnownEpoch, facts }) => {
     const epoch = computeNextEpoch(head, [lastKnownEpoch, primaryReportOf(facts.primary)?.epoch], record.id)
     const behind = shouldRequestHandover(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
-    return `this cluster becomes the primary, in epoch ${epoch}, behind ${behind}; the generation of the new primary is ${epochNumber(epoch) - 1}`
+    return `this cluster becomes the primary, in epoch ${epoch}, which begins after ${behind}; the generation of the new primary is ${epochNumber(epoch) - 1}`
   },
   open: () => 'this cluster writes its first journal entry, and serves clients from then on',
   serve: ({ facts }) =>

@@ -41,7 +41,7 @@ function judgePresentedToken({ operator, caller, now }: Call): PromotionPreparat
   const why = operatorFault(caller.token) || describeMissingRight(caller.rights)
   return {
     counts: why === '',
-    why: why || 'a batch token whose policies allow a promotion',
+    why: why || 'the token is a batch token whose policies allow a promotion',
     expires: end === undefined ? '' : formatTime(end),
     seconds_left: tokenSecondsLeft(caller.token, now),
   }

@@ -59,7 +59,7 @@ export function describeTermWaits(
       .map(
         ({ id }) => `the secondary ${id} has not reported that its data and its own keys are re-encrypted`,
       ),
-    ...(end === undefined || now >= end ? [] : [`it is kept until ${formatTime(end)}`]),
+    ...(end === undefined || now >= end ? [] : [`the key term is kept until ${formatTime(end)}`]),
   ]
 }
 

@@ -49,7 +49,7 @@ export async function reencryptOwnKeys(
   if (record?.data.keyringEdition !== keyring.edition) return false
   cipher.expectKeyring(record.data)
   const own = await reencryptItem(record, pathsOf('cluster'), cipher)
-  if (own.unreadable > 0) log.error('the own key of the link cannot be decrypted', { term: keyring.term })
+  if (own.unreadable > 0) log.error('this cluster’s own link key cannot be decrypted', { term: keyring.term })
   const changes: Change[] = [
     replaceItem(record, record, { ...(own.data as typeof record.data), ownTerm: keyring.activeTerm }),
   ]

@@ -50,7 +50,7 @@ export async function takeComparisonStep(follower: Follower): Promise<FollowerPr
       items: formatItemNames(found),
     })
     const begun = await syncDifferingItems(follower, head, found, {
-      fault: 'more items differ from the primary’s than this cluster remembers',
+      fault: 'more items differ from the primary’s than this cluster can track',
       compare: true,
     })
     if (begun) return begun

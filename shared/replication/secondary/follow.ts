@@ -178,7 +178,7 @@ async function repair(
 ): Promise<FollowerProgress> {
   const { own, session } = follower
   const facts = { count: wrong.length, items: formatItemNames(wrong) }
-  own.log.error('items are not as the journal of the primary says', facts)
+  own.log.error('stored items differ from the state in the primary’s journal', facts)
   const head = await own.journal.head()
   if (session.roleChangePending) return 'waiting'
   if (head && isLinkReplaced(follower, head)) return 'replaced'
@@ -187,7 +187,7 @@ async function repair(
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
     return 'worked'
   const begun = await syncDifferingItems(follower, head, wrong, {
-    fault: 'more items differ from the primary’s than this cluster remembers',
+    fault: 'more items differ from the primary’s than this cluster can track',
   })
   // these items are given up: journal entries overwrite them from now on
   return begun ?? 'worked'

@@ -175,7 +175,7 @@ export function stopFollower(reported: Reported, fault: string): FollowerProgres
 /**
  * Fetches the key terms that the next items need, and the term that the source currently encrypts with. The caller
  * must fetch the terms before it stores items of these terms.
- * @throws Error if the source does not send the terms
+ * @throws Error if the source does not send these key terms
  */
 export async function fetchNeededTerms(
   { session, holdTerms }: Follower,
@@ -321,7 +321,7 @@ async function fetchMissingTerm(
   const united = heldTermsOf(await mergeSealedKeyring(ports, cluster, sealed))
   // a rotation since the primary's last answer may have added a newer term
   if (!hasNeededTerms(united, { ...needs, active: undefined }))
-    throw new Error('the primary does not give a term that it writes by')
+    throw new Error('the primary does not send a key term with which it encrypts')
   return united
 }
 

@@ -91,7 +91,7 @@ export async function storeDifferenceReport(
   for (const [index, part] of parts.entries()) {
     const at = key('report', `${name}/${String(index).padStart(4, '0')}-${parts.length}`)
     const stored = await store.commit([createItem(at, part)], cluster)
-    if (stored !== 'done') throw new Error(`the report entry ${at.sk}, which is to be removed, is not stored`)
+    if (stored !== 'done') throw new Error(`the entry ${at.sk} of the difference report could not be stored`)
   }
 }
 

@@ -36,7 +36,7 @@ describe('a login gets the same answer at a missing mount and at a mount without
     'by the server’s clock the request was signed more than a day ago, and STS takes 15 minutes'
   const REQUIRED =
     'required authentication values are missing: give pkcs7, or identity and signature, or iam_http_request_method, ' +
-    'iam_request_url, iam_request_headers, iam_request_body (none with GET)'
+    'iam_request_url, iam_request_headers, iam_request_body (no body with GET)'
   const rows: [string, () => unknown, string][] = [
     ['nothing', () => ({}), REQUIRED],
     ['no body', () => undefined, REQUIRED],
@@ -52,7 +52,7 @@ describe('a login gets the same answer at a missing mount and at a mount without
       () => ({ ...iam(), pkcs7: 'x' }),
       'values for both the ec2 and the iam type were given',
     ],
-    ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or identity with signature'],
+    ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or both identity and signature'],
     ['an identity that is not base64', () => ({ identity: '%', signature: '' }), 'identity must be base64'],
     ['an empty pkcs7 message', () => ({ pkcs7: 'MIAG' }), noMessage('is cut off')],
     [

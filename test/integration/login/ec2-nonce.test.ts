@@ -4,8 +4,8 @@ import type { Reply } from '../../support/service/api.ts'
 import { api, aws, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 const MISMATCH = 'nonce does not match'
-const NOT_NEWER = 'nonce does not match and metadata is not newer'
-const OLDER = 'metadata predates the last login'
+const NOT_NEWER = 'nonce does not match, and pendingTime is not later than before'
+const OLDER = 'pendingTime is older than at the last login'
 const DISABLED = 'repeat login is disabled for this instance'
 const SENTINEL = 'reauthentication-disabled-nonce'
 
@@ -62,7 +62,7 @@ describe('ec2 login checks nonce and pendingTime', () => {
   test('a nonce over 128 characters is rejected, and nothing is stored', async () => {
     const instance = await launch()
     const answer = await login(instance, 'plain', 'x'.repeat(129))
-    expect([answer.status, errorsOf(answer)]).toEqual([400, 'nonce longer than 128 characters'])
+    expect([answer.status, errorsOf(answer)]).toEqual([400, 'nonce is longer than 128 characters'])
     expect(await entryOf(instance)).toBeUndefined()
   })
 

@@ -108,7 +108,7 @@ describe('ec2 login with a proof', () => {
   const missing = 'required authentication values are missing: '
   const anything =
     'give pkcs7, or identity and signature, or iam_http_request_method, iam_request_url, iam_request_headers, ' +
-    'iam_request_body (none with GET)'
+    'iam_request_body (no body with GET)'
   const iam = {
     iam_http_request_method: 'GET',
     iam_request_url: 'https://sts.amazonaws.com/',
@@ -125,8 +125,8 @@ describe('ec2 login with a proof', () => {
       `${missing}iam_request_body`,
     ],
     ['ec2 and iam values', () => ({ pkcs7, ...iam }), 'values for both the ec2 and the iam type were given'],
-    ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or identity with signature'],
-    ['pkcs7 null', () => ({ pkcs7: null }), 'give pkcs7, or identity with signature'],
+    ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or both identity and signature'],
+    ['pkcs7 null', () => ({ pkcs7: null }), 'give pkcs7, or both identity and signature'],
     [
       'both forms of proof',
       () => ({ pkcs7, identity: 'e30=', signature: 'e30=' }),

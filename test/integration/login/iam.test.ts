@@ -187,7 +187,7 @@ describe('iam login', () => {
     const answer = await login({ role: 'bob', ...signedBy({ ...worker, sessionToken: '' }) })
     expect([answer.status, errorsOf(answer)]).toEqual([
       400,
-      'iam_request_headers: the request is signed with a temporary key, but has no X-Amz-Security-Token; sign it with the session token (AWS_SESSION_TOKEN) too',
+      'iam_request_headers: the request is signed with a temporary key, but has no X-Amz-Security-Token; sign the request with the session token (AWS_SESSION_TOKEN) too',
     ])
   })
 

@@ -105,12 +105,12 @@ const anew: readonly Rule[] = [
   [
     'a wildcard for the sessions of a role',
     { bound_iam_principal_arn: 'arn:aws:sts::111122223333:assumed-role/x/*' },
-    'bound_iam_principal_arn: arn:aws:sts::111122223333:assumed-role/x/* names sessions, and a wildcard is compared with the role behind them: use arn:aws:iam::111122223333:role/x, with the path of the role if any; this ARN admits all sessions of the role',
+    'bound_iam_principal_arn: arn:aws:sts::111122223333:assumed-role/x/* names sessions, but a wildcard is compared with the role of a session: use arn:aws:iam::111122223333:role/x, including the path of the role if it has one; that ARN admits all sessions of the role',
   ],
   [
     'a wildcard for the sessions of several roles',
     { bound_iam_principal_arn: 'arn:aws-cn:sts::111122223333:assumed-role/x*' },
-    'bound_iam_principal_arn: arn:aws-cn:sts::111122223333:assumed-role/x* names sessions, and a wildcard is compared with the role behind them: use arn:aws-cn:iam::111122223333:role/x*, with the path of the role if any; this ARN admits all sessions of the role',
+    'bound_iam_principal_arn: arn:aws-cn:sts::111122223333:assumed-role/x* names sessions, but a wildcard is compared with the role of a session: use arn:aws-cn:iam::111122223333:role/x*, including the path of the role if it has one; that ARN admits all sessions of the role',
   ],
   [
     'a principal that is not an ARN',
@@ -120,12 +120,12 @@ const anew: readonly Rule[] = [
   [
     'an invalid network',
     { ...iam, token_bound_cidrs: '10.0.0.0/33' },
-    'token_bound_cidrs: not an address or network',
+    'token_bound_cidrs must hold addresses or networks',
   ],
   [
     'a host name as network',
     { ...iam, token_bound_cidrs: ['127.0.0.1', 'localhost'] },
-    'token_bound_cidrs: not an address or network',
+    'token_bound_cidrs must hold addresses or networks',
   ],
   [
     'a TTL above its maximum',
@@ -168,7 +168,7 @@ const anew: readonly Rule[] = [
       `the policy "${policies}" by its old name`,
       { ...iam, policies: [policies] },
       policies.includes(',')
-        ? 'token_policies: a policy name may hold visible ASCII characters other than ":" and ",", and blanks inside'
+        ? 'token_policies: a policy name may contain visible ASCII characters other than ":" and ",", and spaces except at either end'
         : 'token_policies must not contain root',
     ],
   ]),
@@ -176,7 +176,7 @@ const anew: readonly Rule[] = [
     (name): Rule => [
       `the policy ${JSON.stringify(name)}`,
       { ...iam, token_policies: [name] },
-      'token_policies: a policy name may hold visible ASCII characters other than ":" and ",", and blanks inside',
+      'token_policies: a policy name may contain visible ASCII characters other than ":" and ",", and spaces except at either end',
     ],
   ),
   ...['token_ttl', 'token_max_ttl', 'token_period', 'token_explicit_max_ttl', 'ttl', 'max_ttl', 'period'].map(

@@ -82,7 +82,8 @@ describe('creating a role tag', () => {
     expect((await done('POST', tag, body)).body.warnings).toEqual(warnings)
   })
 
-  const NAME = 'a policy name may hold visible ASCII characters other than ":" and ",", and blanks inside'
+  const NAME =
+    'a policy name may contain visible ASCII characters other than ":" and ",", and spaces except at either end'
   const SUBSET = 'tag policies must be a subset of the role’s policies'
   const refused: [role: Record<string, unknown>, body: Record<string, unknown>, message: string][] = [
     [{}, { policies: 'dev,other' }, SUBSET],

@@ -79,7 +79,7 @@ describe('sys/policies/acl and sys/policy', () => {
     ['a wildcard in the middle', 'path "a/*/b" {}', /only at the end/],
     ['a plus sign in part of a segment', 'path "a/+b/c" {}', /whole segment/],
     ['a number', 7, /failed to parse policy/],
-    ['a list of objects in JSON', '{"path":[{"a":1}]}', /a path must hold an object/],
+    ['a list of objects in JSON', '{"path":[{"a":1}]}', /a path’s rules must be an object/],
     [
       'deep nesting',
       `path "a" { allowed_parameters = ${'{ x = '.repeat(50)}1${'}'.repeat(50)} }`,
@@ -113,7 +113,7 @@ describe('sys/policies/acl and sys/policy', () => {
       const reply = await api('POST', at(name), { policy: TEXT })
       expect([reply.status, reply.body.errors[0]]).toEqual([
         400,
-        expect.stringContaining('a policy name may hold'),
+        expect.stringContaining('a policy name may contain'),
       ])
     },
   )

@@ -14,7 +14,7 @@ const rows: [code: ErrorCode, status: number, text: string | undefined, kind?: '
   [
     'path_disabled',
     400,
-    'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+    'path disabled: this cluster is a DR secondary; send the request to its primary (GET sys/replication/dr/status shows it)',
   ],
   ['permission_denied', 403, 'permission denied'],
   ['invalid_token', 403, '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n'],

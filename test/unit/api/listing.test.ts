@@ -13,7 +13,9 @@ describe('paging of listings', () => {
   ])('the page is read from %s', (_, given, page) => expect(readPageParameters(given)).toEqual(page))
 
   test('an `after` longer than any name is rejected', () =>
-    expect(() => readPageParameters({ after: 'é'.repeat(513) })).toThrow('after is longer than any name'))
+    expect(() => readPageParameters({ after: 'é'.repeat(513) })).toThrow(
+      'parameter after is longer than any name',
+    ))
 
   test('selectPage returns a page of names that are not stored', () => {
     const names = ['c', 'a', 'b']

@@ -27,7 +27,7 @@ describe('the subject of an endpoint', () => {
   test('a subject of another kind is an internal error', () => {
     for (const call of [there, absent, callWith()])
       for (const read of [subjectKeyOf, subjectOf, requireSubject])
-        expect(() => read(call, 'role')).toThrow('the subject is not a role')
+        expect(() => read(call, 'role')).toThrow('this endpoint’s item is not of kind role')
   })
 
   test('deleteSubject succeeds whether the item exists or not', () => {
@@ -36,7 +36,7 @@ describe('the subject of an endpoint', () => {
         answer: { kind: 'nothing' },
         changes: [{ kind: 'delete', key: subjectKey, expected: 'any' }],
       })
-    expect(() => deleteSubject(callWith())).toThrow('deleting endpoint declares no subject')
+    expect(() => deleteSubject(callWith())).toThrow('deleting endpoint declares no item to delete')
   })
 })
 

@@ -116,8 +116,8 @@ describe('reading a denied tag', () => {
       expect(await told(tidy)).toMatchObject({
         data: { expiration_time: '2030-01-01T00:00:00Z' },
         warnings: [
-          'the tag is denied until at least 2030-01-01T00:00:00Z, and until tidy removes its entry, ' +
-            `by schedule after ${removed}; after that the tag is accepted again. ${FOREVER}`,
+          'the tag is denied until at least 2030-01-01T00:00:00Z, and until a scheduled tidy removes the tag’s entry ' +
+            `after ${removed}; after that the tag is accepted again. ${FOREVER}`,
         ],
       })
     },

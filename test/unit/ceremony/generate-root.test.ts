@@ -104,7 +104,7 @@ describe('generating a root token from recovery shares', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
     [{ otp: 'ü'.repeat(33) }, /^otp must have 33 bytes/],
-    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is not an OpenPGP key$/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: the text is not an OpenPGP key$/],
   ])('a start with %j is rejected', async (body, text) => {
     const w = await ceremonyWorld()
     const reply = await w.start(body)
@@ -128,7 +128,7 @@ describe('the slot of the ceremony', () => {
     expect([again.status, again.body.errors]).toEqual([
       400,
       [
-        'root generation already in progress; continue that attempt, or cancel that attempt by DELETE sys/generate-root/attempt',
+        'root generation already in progress; continue the running attempt, or cancel it by DELETE sys/generate-root/attempt',
       ],
     ])
     expect((await w.show()).body.nonce).toBe(nonce)

@@ -190,10 +190,10 @@ describe('encrypting a generated token for an OpenPGP key', () => {
 describe('starting an attempt', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
-    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is not an OpenPGP key$/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: the text is not an OpenPGP key$/],
     [
       { pgp_key: '!' },
-      /^pgp_key is not a usable OpenPGP public key: it is neither base64 of .* nor an armoured key$/,
+      /^pgp_key is not a usable OpenPGP public key: the key is neither base64 of .* nor an armoured key$/,
     ],
   ])('a start with %j is rejected and takes no slot', async (body, text) => {
     const w = await secondary()
@@ -217,7 +217,7 @@ describe('starting an attempt', () => {
     expect([again.status, again.body.errors]).toEqual([
       400,
       [
-        `${NAME} already in progress; continue that attempt, or cancel that attempt by DELETE sys/replication/dr/secondary/generate-operation-token/attempt`,
+        `${NAME} already in progress; continue the running attempt, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt`,
       ],
     ])
     expect((await w.show()).body.nonce).toBe(nonce)

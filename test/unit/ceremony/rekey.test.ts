@@ -95,8 +95,8 @@ test('errors that only rekeying returns, verbatim', () => {
   expect(told.map(({ code, message }) => `${code}: ${message}`)).toEqual([
     'invalid_request: rekey operation already finished; verification must be performed; nonce for the verification operation is "n-2"; submit shares of the new key by POST sys/rotate/recovery/verify',
     'invalid_request: no rekey verification in progress; a verification starts when enough shares of the current key were submitted by POST sys/rotate/recovery/update, and only if the rekey was started with require_verification',
-    'invalid_request: incorrect number of PGP keys for rekey; pgp_keys must name one key for each of secret_shares, or none',
+    'invalid_request: incorrect number of PGP keys for rekey; pgp_keys must contain one key for each share (secret_shares), or be empty',
     'invalid_request: KMS holds the keys of this cluster, so there are neither unseal keys nor a root key protected by shares; to replace the recovery key use sys/rotate/recovery/init, or sys/rekey-recovery-key/init without a token; to rotate the keyring use sys/rotate',
-    'invalid_request: backup is not supported: this service keeps no shares, encrypted or not; let the holders keep the shares of the response, and set require_verification, so that the old shares stay valid until holders submit the new shares',
+    'invalid_request: backup is not supported: this service keeps no shares, encrypted or not; let the holders keep the shares from the response; set require_verification to keep the old shares valid until holders submit the new shares',
   ])
 })

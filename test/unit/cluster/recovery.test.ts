@@ -30,7 +30,7 @@ describe('the stored recovery key', () => {
       [[...hex.slice(0, 2), hex[0] ?? ''], item],
       [hex.slice(0, 3), made().item],
     ] as const)
-      expect(() => checkRecoveryShares(some, stored)).toThrow('the stored recovery key contradicts itself')
+      expect(() => checkRecoveryShares(some, stored)).toThrow('the stored recovery key is inconsistent')
     expect(shares.map(one => isShareOf(item, one))).toEqual([true, true, true, true, true])
     for (const other of [...made().shares, whole, Buffer.of(), shares[0]?.subarray(1) as Buffer])
       expect(isShareOf(item, other)).toBe(false)

@@ -59,12 +59,12 @@ describe('a running operation in the console', () => {
         reindex_building_progress: 3,
         reindex_building_total: 4,
       }),
-    ).toEqual([{ what: 'reindex', text: 'builds the pages of the tree, 3 of 4 pages', part: 0.75 }])
+    ).toEqual([{ what: 'reindex', text: 'builds the pages of the Merkle tree, 3 of 4 pages', part: 0.75 }])
     expect(of({ reindex_in_progress: true, reindex_stage: 'scanning' })).toEqual([
       { what: 'reindex', text: 'reads all items' },
     ])
     expect(of({ state: 'merkle-diff' })).toEqual([
-      { what: 'comparison', text: 'compares its items with its primary' },
+      { what: 'comparison', text: 'compares its items with the primary’s items' },
     ])
     expect(of({ state: 'stream-wals' })).toEqual([])
   })
@@ -73,7 +73,7 @@ describe('a running operation in the console', () => {
 describe('expiries in the console', () => {
   test.each([
     [NOW + 31 * DAY, 'good', /expires in 31 days, at 2025-07-16/],
-    [NOW + 29 * DAY, 'busy', /; renew it now/],
+    [NOW + 29 * DAY, 'busy', /; renew now/],
     [NOW - DAY, 'bad', /expired 24 h ago/],
     [undefined, 'unknown', /unknown/],
   ] as const)('expiry at %s', (at, tone, text) => {
@@ -89,14 +89,14 @@ describe('expiries in the console', () => {
       listTokenExpiries(toShownReadiness({ operation_token: { presented, generated } }, NOW), NOW).map(
         ({ tone, text }) => `${tone}: ${text}`,
       )
-    expect(rows({ counts: true, seconds_left: 28_800 })[0]).toMatch(/^good: it expires in 8 h/)
-    expect(rows({ counts: true, seconds_left: 60 })[0]).toMatch(/^busy: .*renew it now/)
+    expect(rows({ counts: true, seconds_left: 28_800 })[0]).toMatch(/^good: expires in 8 h/)
+    expect(rows({ counts: true, seconds_left: 60 })[0]).toMatch(/^busy: .*renew now/)
     expect(rows({ counts: false, why: 'it is a root token' })[0]).toMatch(
-      /^busy: it does not allow a promotion \(it is a root token\)/,
+      /^busy: this token does not allow a promotion \(it is a root token\)/,
     )
     expect(rows({ counts: true, why: 'by shares', seconds_left: 0 }, { age_seconds: 90 })).toEqual([
-      expect.stringMatching(/^good: it allows a promotion/),
-      expect.stringMatching(/^busy: it was generated 90 s ago/),
+      expect.stringMatching(/^good: allows a promotion/),
+      expect.stringMatching(/^busy: this token was generated 90 s ago/),
     ])
   })
 

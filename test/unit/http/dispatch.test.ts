@@ -191,14 +191,14 @@ describe("the order of the dispatcher's checks", () => {
       { ...nobody, body: '{' },
       { mode: 'secondary' },
       400,
-      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+      'path disabled: this cluster is a DR secondary; send the request to its primary (GET sys/replication/dr/status shows it)',
     ],
     [
       'the cluster role is checked even if no endpoint matches',
       { ...nobody, path: '/v1/nothing' },
       { mode: 'secondary' },
       400,
-      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+      'path disabled: this cluster is a DR secondary; send the request to its primary (GET sys/replication/dr/status shows it)',
     ],
     [
       'an unsupported operation of a path that secondaries serve is rejected',

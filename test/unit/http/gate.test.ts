@@ -92,7 +92,7 @@ describe('checking the cluster before the caller', () => {
   test('the error of a secondary starts with `path disabled` and names the endpoint that shows its primary', () => {
     const { text } = refusalOf(() => checkClusterServes(base('secondary'), 'active', HERE))
     expect(text).toBe(
-      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+      'path disabled: this cluster is a DR secondary; send the request to its primary (GET sys/replication/dr/status shows it)',
     )
   })
 

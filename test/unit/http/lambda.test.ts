@@ -142,7 +142,7 @@ describe('the Lambda handler of a group', () => {
     const reply = await handler(event, contextWith(15_000))
     expect([reply.statusCode, reply.body]).toEqual([
       400,
-      '{"errors":["the response is too large: use the parameters after and limit"]}',
+      '{"errors":["the response is too large: use the parameters `after` and `limit`"]}',
     ])
     expect(reply.headers['x-request-id']).toMatch(/^r-/)
     expect(lines).toMatchObject([{ status: 400, code: 'invalid_request' }])

@@ -155,7 +155,7 @@ describe('DR operation tokens on a DR secondary', () => {
       const { status, text, why } = await send({ body: { dr_operation_token } })
       expect([status, why]).toEqual([403, 'operation-token-term-unknown'])
       expect(text).toMatch(
-        /^permission denied: no key of this cluster opens this batch token.*generate-operation-token/,
+        /^permission denied: no key of this cluster decrypts this batch token.*generate-operation-token/,
       )
     },
   )

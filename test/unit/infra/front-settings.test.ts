@@ -134,7 +134,7 @@ describe('settings that contradict the front are rejected with a text', () => {
     ],
     [
       { domain: { ...domain, truststore }, linkDomain: domain },
-      'linkDomain: must not have the name of domain',
+      'linkDomain: must not have the same name as domain',
     ],
     [{ domain: { ...domain, name: 'https://auth.example.com' } }, 'domain.name: must be a DNS name'],
     [

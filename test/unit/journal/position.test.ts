@@ -56,7 +56,9 @@ describe('positions as texts', () => {
     expect(formatEpoch(999_999, cluster)).toBe('999999.0123456789ab')
     expect(formatEpoch(1_000_000, cluster)).toBe('a1000000.0123456789ab')
     expect(formatEpoch(123_456_789_012_345, cluster)).toBe('i123456789012345.0123456789ab')
-    expect(() => formatEpoch(1_000_000_000_000_000, cluster)).toThrow('no epoch is left: make a new set')
+    expect(() => formatEpoch(1_000_000_000_000_000, cluster)).toThrow(
+      'no higher epoch number is left: make a new DR set',
+    )
   })
 
   test('an epoch number more than 1000 above the known one is too far ahead', () => {

@@ -96,6 +96,6 @@ test('a lineage that skips more epochs than take-overs can skip is refused', () 
     )
   expect(readMethodQuestion('Entries', lineTo(1 + MAX_EPOCH_LEAD)).lineage).toHaveLength(2)
   expect(() => readMethodQuestion('Entries', lineTo(2 + MAX_EPOCH_LEAD))).toThrow(
-    'leaves out more than 1000 epochs',
+    'skips more than 1000 epochs',
   )
 })

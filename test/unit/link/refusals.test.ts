@@ -14,7 +14,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   internalLinkError: [
     link.internalLinkError(),
     'unavailable',
-    'internal error; see the logs of the cluster that was asked',
+    'internal error; see the logs of the cluster that received the call',
   ],
   linkBusyError: [
     link.linkBusyError(new Error('the tree is being built; repeat this')),
@@ -24,7 +24,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   replayedCallError: [
     link.replayedCallError(),
     'unavailable',
-    'this cluster has seen a call of this time or a later time: the new call is a replay; make a new call',
+    'this cluster already received a call with this timestamp or a later one: the new call counts as a replay; make a new call',
   ],
   callerOfEarlierEpochError: [
     link.callerOfEarlierEpochError('west'),
@@ -44,12 +44,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   callerUnnamedError: [
     link.callerUnnamedError(),
     'invalid_argument',
-    'the call does not name a cluster with its keys; check that the caller is a cluster of this product, and upgrade it',
+    'the call does not name the calling cluster and its keys; check that the caller is a cluster of this product, and upgrade it',
   ],
   concurrentCallsError: [
     link.concurrentCallsError(),
     'unavailable',
-    'two calls of this cluster are under way at once; repeat it',
+    'two calls to this cluster are under way at the same time; repeat the call',
   ],
   claimantRevokedError: [
     link.claimantRevokedError('a cluster'),
@@ -64,7 +64,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   unknownClaimantError: [
     link.unknownClaimantError('a cluster'),
     'permission_denied',
-    'no chain of statements leads from a cluster that is known here to the key of a cluster; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
+    'no chain of signed statements, beginning at a cluster known here, confirms the key of a cluster; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
   ],
   clockSkewError: [
     link.clockSkewError(371_000, 300_000, 1_700_000_000_000),
@@ -74,7 +74,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   otherEpochError: [
     link.otherEpochError('000002.a', '000001.b'),
     'failed_precondition',
-    'this cluster writes 000002.a, not 000001.b; repeat the request after the next heartbeat of the secondary',
+    'this cluster writes epoch 000002.a, not epoch 000001.b; repeat the request after the next heartbeat of the secondary',
   ],
   epochOfOtherClusterError: [
     link.epochOfOtherClusterError('000001.b', 'a cluster'),
@@ -84,7 +84,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   staleFenceError: [
     link.staleFenceError('000002.a', '000001.b'),
     'failed_precondition',
-    'this cluster writes 000002.a, which is later than 000001.b; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
+    'this cluster writes epoch 000002.a, which is later than epoch 000001.b; if the other cluster should be the primary, demote this cluster by POST sys/replication/dr/primary/demote',
   ],
   selfFenceError: [
     link.selfFenceError(),
@@ -99,12 +99,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   primaryTooNewError: [
     link.primaryTooNewError(7),
     'failed_precondition',
-    'the primary speaks format 7, this version 1 at most; upgrade the secondaries first',
+    'the primary uses link format 7, but this version supports at most 1; upgrade the secondaries first',
   ],
   secondaryTooOldError: [
     link.secondaryTooOldError(0),
     'failed_precondition',
-    'this cluster speaks format 1, the secondary 0 at most; upgrade the secondary first; the secondary keeps its data',
+    'this cluster uses link format 1, but the secondary supports at most 0; upgrade the secondary first; the secondary keeps its data',
   ],
   handedOverError: [
     link.handedOverError('a cluster'),
@@ -129,7 +129,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   laterEpochSeenError: [
     link.laterEpochSeenError('000002.a', '000001.b'),
     'failed_precondition',
-    'the caller has seen epoch 000002.a, this cluster writes 000001.b: another primary came after this cluster; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+    'the caller has seen epoch 000002.a, but this cluster writes epoch 000001.b: another cluster became primary after this cluster; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   lineageChangedError: [
     link.lineageChangedError(),
@@ -139,7 +139,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   lineageChangingError: [
     link.lineageChangingError(),
     'unavailable',
-    'the lineage of the journal changed while it was being read; repeat it',
+    'the lineage of the journal changed while it was being read; repeat the call',
   ],
   lineageRevokedError: [
     link.lineageRevokedError('000001.b'),
@@ -159,7 +159,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   notALinkCallError: [
     link.notALinkCallError(),
     'invalid_argument',
-    'the request is not a call of the link between clusters; check that the caller is a cluster of this product, and upgrade it',
+    'the request is not a call of the replication link between clusters; check that the caller is a cluster of this product, and upgrade it',
   ],
   notAnActivationTokenError: [
     link.notAnActivationTokenError(),
@@ -189,22 +189,22 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   callerAddressError: [
     link.callerAddressError(),
     'invalid_argument',
-    'the cluster that hands in the token gives an address at which no cluster can be reached; give that cluster an https address of scheme, host and port, and none of its own machine or network',
+    'the cluster that hands in the token gives an address at which no cluster can be reached; give that cluster an https address with scheme, host and port; the address must not be local to its machine or network',
   ],
   tokenUnsealedError: [
     link.tokenUnsealedError(),
     'invalid_argument',
-    'the token is handed in unsealed: others may have read it; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was sent without encryption: others may have read it; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   sealedToOtherKeyError: [
     link.sealedToOtherKeyError(),
     'unauthenticated',
-    'the request is not sealed to the key of this cluster, for this set; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the request is not encrypted to the key of this cluster, for this DR set; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   activationProofError: [
     link.activationProofError(),
     'unauthenticated',
-    'the proof of token, cluster and keys is not signed by the key that the call names; find out what changes calls on their way here',
+    'the proof over token, cluster and keys was not signed with the key that the call names; find out what changes the calls on their way to this cluster',
   ],
   clusterAdmittedError: [
     link.clusterAdmittedError('c1', 'west'),
@@ -229,7 +229,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   callSignatureError: [
     link.callSignatureError(),
     'unauthenticated',
-    'the call is not signed by the key that it names; find out what changes calls on their way here',
+    'the call is not signed by the key that it names; find out what changes the calls on their way to this cluster',
   ],
   termNotYetAddedError: [
     link.termNotYetAddedError(2),
@@ -244,7 +244,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   tokenBeforeRevocationError: [
     link.tokenBeforeRevocationError(),
     'permission_denied',
-    'the token was made before this cluster was revoked; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was made before the calling cluster was revoked; make an activation token on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenExpiredError: [
     link.tokenExpiredError(1_700_000_000_000),
@@ -259,7 +259,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   tokenInUseError: [
     link.tokenInUseError(),
     'unavailable',
-    'the token was being used or revoked at this very moment; repeat it',
+    'another request was using or revoking the token at the same time; repeat the call',
   ],
   tokenOfOtherClusterError: [
     link.tokenOfOtherClusterError(),

@@ -166,7 +166,7 @@ describe("the secondary's client of the primary's link", () => {
     const { source } = link({ key: 'none', reply: () => ({ kind: 'refusal', refusal }) })
     const attempt = source.heartbeat(question)
     await expect(attempt).rejects.toThrow(LinkUnsigned)
-    await expect(attempt).rejects.toThrow('is not signed at all; it said: internal error')
+    await expect(attempt).rejects.toThrow('is not signed at all; the answer said: internal error')
   })
 
   test('the common deadline limits every call', async () => {
@@ -215,7 +215,7 @@ describe("the secondary's client of the primary's link", () => {
 
   test('the client rejects a primary without a format', async () => {
     const { source } = link({ reply: () => body('Heartbeat', { ...heartbeatReply, format: 0 }) })
-    await expect(source.heartbeat(question)).rejects.toThrow('the primary names no format of the link')
+    await expect(source.heartbeat(question)).rejects.toThrow('the primary does not state its link format')
   })
 
   test('the client requests items until all keys are answered, and returns the head of the last answer', async () => {

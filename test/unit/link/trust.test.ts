@@ -96,7 +96,7 @@ describe('fences that a cluster accepts', () => {
   test('a fence by a registered cluster that claimed a later epoch is accepted', () => {
     expect(findFenceFault(atA(), claimantB())).toBeUndefined()
     expect(findFenceFault(atA(), claimantB({ chain: [admission(b)] }))?.message).toContain(
-      'no chain of statements',
+      'no chain of signed statements',
     )
   })
 
@@ -106,7 +106,7 @@ describe('fences that a cluster accepts', () => {
       expect(
         findFenceFault(atA(), viaB({ chain: viaB().chain.filter((_, at) => at !== missing) }))?.message,
         `without statement ${missing}`,
-      ).toContain('no chain of statements')
+      ).toContain('no chain of signed statements')
   })
 
   test('a fence by the cluster that admitted the fenced cluster is accepted', () => {
@@ -156,7 +156,7 @@ describe('fences that a cluster rejects', () => {
   test('a fence with statements by a revoked cluster is rejected, whatever epochs its lineage names', () => {
     const lineage = viaB().lineage.filter(([epoch]) => epoch !== e2)
     const facts = atA({ revoked: [b.id] })
-    expect(findFenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
+    expect(findFenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of signed statements')
     const admitted = says([b, 1], [d, 0], e2)
     const claim = claimOf(d, formatEpoch(4, d.id))
     const claimant = {
@@ -165,7 +165,7 @@ describe('fences that a cluster rejects', () => {
       lineage: [[formatEpoch(4, d.id), 9] as const],
     }
     const chain = [admission(b), claimOf(b, e2), admitted, claim]
-    expect(findFenceFault(facts, { ...claimant, chain })?.message).toContain('no chain of statements')
+    expect(findFenceFault(facts, { ...claimant, chain })?.message).toContain('no chain of signed statements')
     expect(findFenceFault(atA(), { ...claimant, chain })).toBeUndefined()
   })
 
@@ -192,7 +192,7 @@ describe('fences that a cluster rejects', () => {
     })
     const by = (epoch: string) => [admission(b), claimOf(b, e2), says([b, 1], [c, 1], epoch), claim]
     const claimant = (epoch: string) => viaB({ epoch: e4, lineage: [[e4, 40]], chain: by(epoch) })
-    expect(findFenceFault(facts, claimant(e2))?.message).toContain('no chain of statements')
+    expect(findFenceFault(facts, claimant(e2))?.message).toContain('no chain of signed statements')
     expect(
       findFenceFault(facts, claimant(formatEpoch(3, `${a.id.slice(0, -12)}ffffffffffff`))),
     ).toBeUndefined()
@@ -208,7 +208,7 @@ describe('fences that a cluster rejects', () => {
     ['with none', { signature: '' }],
   ])('a fence with a statement %s is rejected', (_, change) => {
     const chain = [{ ...claimOf(b, e2), ...change }]
-    expect(findFenceFault(atA(), claimantB({ chain }))?.message).toContain('no chain of statements')
+    expect(findFenceFault(atA(), claimantB({ chain }))?.message).toContain('no chain of signed statements')
   })
 
   test('a fence with the key of another member, or with a key of another length, is rejected', () => {

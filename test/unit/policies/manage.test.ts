@@ -51,8 +51,8 @@ describe('writing a policy', () => {
     ['a text that cannot be read', 'dev', { policy: 'path "a" {' }, 'failed to parse policy: line 1'],
     ['bytes that are no text', 'dev', { policy: base64(Uint8Array.of(0xff, 0xfe, 0xfd)) }, 'not UTF-8'],
     ['the root policy', 'root', { policy: TEXT }, 'cannot be changed'],
-    ['a name that no tag can carry', 'a:b', { policy: TEXT }, 'a policy name may hold'],
-    ['a name with a space at its end', 'dev ', { policy: TEXT }, 'a policy name may hold'],
+    ['a name that no tag can carry', 'a:b', { policy: TEXT }, 'a policy name may contain'],
+    ['a name with a space at its end', 'dev ', { policy: TEXT }, 'a policy name may contain'],
   ])('%s is rejected', (_, name, given, message) => {
     expect(() => writePolicy(named(name, { parameters: given }))).toThrow(ApiError)
     expect(() => writePolicy(named(name, { parameters: given }))).toThrow(message)

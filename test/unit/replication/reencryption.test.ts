@@ -122,7 +122,7 @@ test('the result has one text for each reason to wait', () => {
     'stored data is being re-encrypted',
     'this cluster has not re-encrypted its own keys',
     'the secondary west has not reported that its data and its own keys are re-encrypted',
-    expect.stringMatching(/^it is kept until 2027-/),
+    expect.stringMatching(/^the key term is kept until 2027-/),
   ])
 })
 

@@ -44,7 +44,7 @@ const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof 
   [
     'failing',
     seen({ mode: 'disabled', recent_faults: [keyringFault] }, 200),
-    /KMS cannot unwrap its keyring\. Enable the KMS key.* Last at 12:00: it is off\.$/,
+    /KMS cannot unwrap its keyring\. Enable the KMS key.* The last fault was at 12:00: it is off\.$/,
   ],
   [
     'failing',

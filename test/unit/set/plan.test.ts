@@ -168,7 +168,7 @@ describe('the next step of a takeover', () => {
 describe('the next step of a join', () => {
   const building = { reindex_in_progress: true, reindex_stage: 'building' }
   test.each<Vector>([
-    ['neither cluster is in a set', inNoSet('east'), inNoSet('west'), { do: 'enable', primary: 'from' }],
+    ['neither cluster is in a DR set', inNoSet('east'), inNoSet('west'), { do: 'enable', primary: 'from' }],
     ['the joining cluster is in no set', east(), inNoSet('west'), { do: 'admit', ...westFollows }],
     [
       'the first cluster was deployed again',

@@ -108,11 +108,9 @@ describe('uniting two keyrings of one set', () => {
 
   test('keyrings without an active term, or with an unknown active term, are refused', () => {
     const { activeTerm: _, ...before } = here
-    expect(() => checkKeyringKeys(before as KeyringKeys)).toThrow('does not name the term that encrypts')
-    expect(() => activeKeyringTerm(before as KeyringKeys)).toThrow('lacks the term that encrypts')
-    expect(() => activeKeyringTerm({ ...here, activeTerm: 'unknown' })).toThrow(
-      'lacks the term that encrypts',
-    )
+    expect(() => checkKeyringKeys(before as KeyringKeys)).toThrow('names no active key term')
+    expect(() => activeKeyringTerm(before as KeyringKeys)).toThrow('lacks its active key term')
+    expect(() => activeKeyringTerm({ ...here, activeTerm: 'unknown' })).toThrow('lacks its active key term')
   })
 })
 

@@ -214,7 +214,7 @@ describe('rejected create requests', () => {
       { ...byRoot, parent: parentOf({ ...rootToken, ttl: 60 }) },
       'that never expires',
     ],
-    ['a policy that no tag can carry', { policies: ['a:b'] }, byRoot, 'a policy name may hold'],
+    ['a policy that no tag can carry', { policies: ['a:b'] }, byRoot, 'a policy name may contain'],
     ['an orphan without sudo', { no_parent: true }, {}, 'no_parent needs'],
     ['a chosen text without sudo', { id: 'mine' }, {}, 'id needs'],
     ['a period without sudo', { period: 60 }, {}, 'period needs'],

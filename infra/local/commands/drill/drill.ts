@@ -295,7 +295,7 @@ export async function runDisasterDrill(
 export async function readReportedTokens(cluster: LocalHost, token: string): Promise<string[]> {
   const named = new Set<string>()
   let after = ''
-  await waitUntilTrue(`the report of ${cluster.cluster} is not complete`, async () => {
+  await waitUntilTrue(`the loss report of ${cluster.cluster} is not complete`, async () => {
     const path = `divergence?after=${encodeURIComponent(after)}`
     const { data } = await requestReplication(cluster, path, undefined, token)
     const { next = '', complete } = readShape(lossReportShape, data).fields

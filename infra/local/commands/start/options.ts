@@ -41,7 +41,7 @@ const options = {
     notOfAPair: true,
   },
   pair: {
-    help: 'two clusters, each a process: east, a DR primary, on the port N, and west, its secondary, on N + 1',
+    help: 'run two clusters as two processes: east, a DR primary, on port N, and west, its secondary, on port N + 1',
   },
   aws: {
     value: 'NAME',
@@ -63,7 +63,7 @@ const options = {
   },
   memory: { help: 'keep nothing' },
   once: { help: 'end the cluster after the demonstration' },
-  'one-at-a-time': { help: 'each environment serves one request at a time, as an ordinary Lambda' },
+  'one-at-a-time': { help: 'each Lambda environment serves one request at a time, as on ordinary Lambda' },
   'ca-bundles': {
     value: 'DIR',
     read: bundlesOf,
@@ -155,7 +155,7 @@ const OF_A_PAIR = rows.flatMap(([name, { notOfAPair }]) => (notOfAPair ? [name] 
 
 const contradictions: readonly [OptionName, readonly OptionName[], string][] = [
   ['pair', OF_A_PAIR, 'a pair has fixed names and ports and its own imitated AWS'],
-  ['provider', ['aws', 'provider-port'], 'a named imitated AWS is used and not started'],
+  ['provider', ['aws', 'provider-port'], '--provider uses a running imitated AWS and starts none'],
 ]
 
 function originOf(text: string, name: string): string {

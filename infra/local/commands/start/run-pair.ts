@@ -69,7 +69,7 @@ async function showOnce(pair: PairProcesses, once: boolean, print: (text: string
     print(`${type} login on ${primary.cluster}: a token for role ${role}`)
   print('')
   const both = { [primary.cluster]: primary, [secondary.cluster]: secondary }
-  const what = 'both clusters reach the same position and root'
+  const what = 'both clusters reach the same journal position and tree root'
   print(
     formatPairStatus(
       await withCountdown({ what, seconds: 15, say: print }, () => waitUntilPairSettled(both)),

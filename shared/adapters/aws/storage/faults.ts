@@ -83,7 +83,7 @@ export const storageBusyError = (cause?: unknown): ApiError =>
 export const journalEndedError = (): ApiError =>
   createApiError(
     'busy',
-    'this cluster accepts no more changes: its journal has ended, so that another cluster can take over',
+    'this cluster accepts no more changes, because its journal was ended so that another cluster can take over',
     'repeat the request; if the error lasts, promote the other cluster, or this cluster with force, by POST sys/replication/dr/secondary/promote',
     { retryAfter: 2, reason: { why: 'handing-over' } },
   )

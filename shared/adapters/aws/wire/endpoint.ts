@@ -109,12 +109,12 @@ function accountHost(
   const { region, accountMode, accountId } = settings
   if (accountMode === 'disabled') return undefined
   const refused = (why: string) => {
-    if (accountMode === 'required') throw new Error(`a DynamoDB endpoint by account is required, ${why}`)
+    if (accountMode === 'required') throw new Error(`an account-based DynamoDB endpoint is required, ${why}`)
     return undefined
   }
-  if (settings.fips) return refused('but FIPS has no endpoints by account')
+  if (settings.fips) return refused('but FIPS has no account-based endpoints')
   if (partition !== 'aws' && !BY_ACCOUNT.includes(region))
-    return refused('but this region has no endpoints by account')
+    return refused('but this region has no account-based endpoints')
   if (accountId === '') return refused('but the account ID is not known')
   return `${accountId}.ddb.${region}.${settings.dualStack ? dualStack : suffix}`
 }

@@ -44,7 +44,7 @@ function wireValue(value: unknown): WireValue {
     case 'object':
       return objectValue(value)
     default:
-      throw new Error(`a ${typeof value} cannot be stored`)
+      throw new Error(`a value of type ${typeof value} cannot be stored`)
   }
 }
 
@@ -83,7 +83,7 @@ export function fromWireItem(item: unknown, numbers: NumberReading): PlainItem {
  */
 export function checkAnswerObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw unreadableAnswerError('the answer lacks an object')
+    throw unreadableAnswerError('the answer lacks a required object')
   return value as Record<string, unknown>
 }
 

@@ -297,7 +297,7 @@ describe('a reindex', () => {
     const told = set
       .at('west')
       .told.slice(before)
-      .filter(({ message }) => message.startsWith('items are not as the primary'))
+      .filter(({ message }) => message.startsWith('items differ from those of the primary'))
     const names = ['only-here', 'p1', 'p5', 'p6'].map(name => `policy policy/${name}`)
     expect(told.map(({ fields }) => [...(fields as { items: string[] }).items].sort())).toEqual([names])
     await set.converge()

@@ -58,7 +58,7 @@ const toldOf = (beginning: string) =>
     .told.filter(({ message }) => message.startsWith(beginning))
     .map(({ fields }) => fields)
 
-const AFTER_SYNC = 'items are not as the primary has them after a sync'
+const AFTER_SYNC = 'items differ from those of the primary after a sync'
 
 test('the comparison finds and fetches items that a full sync has missed or left over', async () => {
   await missynced('a', item => ({ ...item, data: { text: 'other' } }))
@@ -112,7 +112,7 @@ test('after three syncs a secondary gives up an item that the primary returns di
     await pullFromPrimary(set.at('west').as('on-pull'), lying, { deadline: set.clock.now() + 9000 })
   }
   expect(await isDue()).toBe(false)
-  expect(toldOf('items do not stay in line')).toEqual([
+  expect(toldOf('items still differ from the primary')).toEqual([
     expect.objectContaining({ count: 1, items: ['policy policy/a'] }),
   ])
   const { body } = await set.at('west').ok('GET', '/sys/replication/dr/status')

@@ -53,7 +53,7 @@ async function divergeOnce(text: string): Promise<void> {
 }
 
 const syncsOf = () =>
-  set.at('west').told.filter(({ message }) => message.startsWith('items are not as the journal')).length
+  set.at('west').told.filter(({ message }) => message.startsWith('stored items differ')).length
 
 test('after three syncs a secondary gives up items that keep changing outside the primary’s journal, and follows all other items', async () => {
   for (const text of ['one', 'two', 'three']) await divergeOnce(text)

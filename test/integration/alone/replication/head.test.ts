@@ -119,7 +119,7 @@ describe('a journal head that breaks a rule', () => {
     expect(told).toMatchObject([{ message: alarmingTexts.head, rules: ['applied'], move: '' }])
   })
 
-  test('cannot be created: the move is rejected without a call, and reported by name', async () => {
+  test('cannot be created: the journal rejects the change without a call to DynamoDB, and logs the name of the broken rule', async () => {
     await putHead(headIn.writing)
     await storage.reset()
     expect(await journal.moveHead(headMoves.noteDense(headIn.writing, 12))).toBe('refused')

@@ -183,7 +183,7 @@ describe('after a rotation', () => {
       left: 0,
     })
     expect(older_terms).toHaveLength(1)
-    expect(older_terms[0].waits_for).toEqual([expect.stringMatching(/^it is kept until /)])
+    expect(older_terms[0].waits_for).toEqual([expect.stringMatching(/^the key term is kept until /)])
     expect(eventsAt('east')).toContain('reencrypted')
     // the secondary has re-encrypted its own keys and reported it
     expect((await set.at('west').record()).ownTerm).toBe((await keyringAt('west')).activeTerm)

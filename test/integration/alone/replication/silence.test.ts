@@ -94,7 +94,7 @@ test.each([
   const refused = await promote()
   expect([refused.status, refused.text]).toEqual([
     503,
-    expect.stringMatching(/unanswered calls show 15 s of silence, and 60 s are needed/),
+    expect.stringMatching(/unanswered calls show 15 s of silence, and a promotion without force needs 60 s/),
   ])
   await set.settled()
   await set.passAsking(20_000)

@@ -77,7 +77,7 @@ test('after a rotation on the new primary the refusal names the unknown term and
   const reply = await operate('update-primary', { dr_operation_token: await tokenOf('west'), token: '' })
   expect([reply.status, reply.headers['x-error-code']]).toEqual([403, 'unknown_term'])
   expect(reply.text).toContain('permission denied')
-  expect(reply.text).toContain('made after a rotation that this cluster has not fetched')
+  expect(reply.text).toContain('made after a keyring rotation that this cluster has not fetched')
   expect(reply.text).toContain('generate-operation-token/attempt')
 })
 

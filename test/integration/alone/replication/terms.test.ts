@@ -253,11 +253,11 @@ describe('a secondary without a new term', () => {
     const [contact] = await set.at('west').ports.store.read([place])
     expect(contact?.data.term).toBe(withheld)
     const refused = await doing.promote('west')
-    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining(`the term ${withheld}`)])
+    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining(`the key term ${withheld}`)])
     const forced = await doing.promote('west', { force: true })
     expect([forced.status, String(forced.body.warnings)]).toEqual([
       200,
-      expect.stringContaining(`overridden by force: this cluster does not have the term ${withheld}`),
+      expect.stringContaining(`overridden by force: this cluster does not have the key term ${withheld}`),
     ])
   })
 })

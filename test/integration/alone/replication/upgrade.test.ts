@@ -14,7 +14,7 @@ import { versionOf } from '../../../support/set/versions.ts'
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west']
-const UPGRADE_SECONDARY = `this cluster speaks format ${LINK_FORMAT + 1}, the secondary ${LINK_FORMAT} at most; upgrade the secondary first; the secondary keeps its data`
+const UPGRADE_SECONDARY = `this cluster uses link format ${LINK_FORMAT + 1}, but the secondary supports at most ${LINK_FORMAT}; upgrade the secondary first; the secondary keeps its data`
 
 let later: Awaited<ReturnType<typeof versionOf>>
 beforeAll(async () => {

@@ -183,7 +183,7 @@ test('a DR secondary rejects root generation', async () => {
   expect([status, body.errors]).toEqual([
     400,
     [
-      'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+      'path disabled: this cluster is a DR secondary; send the request to its primary (GET sys/replication/dr/status shows it)',
     ],
   ])
 })

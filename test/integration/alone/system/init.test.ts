@@ -183,11 +183,11 @@ describe('initialisation', () => {
     [{ recovery_pgp_keys: ['x', 'y'] }, 'recovery_pgp_keys must name one key for each share'],
     [
       { recovery_shares: 1, recovery_pgp_keys: ['x'] },
-      'recovery_pgp_keys: key 1 is not a usable OpenPGP public key: it is neither base64 of a binary key nor an armoured key',
+      'recovery_pgp_keys: key 1 is not a usable OpenPGP public key: the key is neither base64 of a binary key nor an armoured key',
     ],
     [
       { root_token_pgp_key: 'AAAA' },
-      'root_token_pgp_key: key 1 is not a usable OpenPGP public key: it is not an OpenPGP key',
+      'root_token_pgp_key: key 1 is not a usable OpenPGP public key: the text is not an OpenPGP key',
     ],
     ...['secret_shares', 'secret_threshold', 'pgp_keys'].map((name): [Record<string, unknown>, string] => [
       { [name]: 1 },

@@ -24,7 +24,7 @@ async function become(mode: ClusterMode): Promise<void> {
 
 const DISABLED = {
   errors: [
-    'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+    'path disabled: this cluster is a DR secondary; send the request to its primary (GET sys/replication/dr/status shows it)',
   ],
 }
 

@@ -327,10 +327,10 @@ describe('an exported keyring', () => {
     const keyFactory = createKmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
     const other = privateKeyFromSeed('X25519', randomBytes(32))
     await expect(keyFactory.importFrom(keyring, other, set, 0)).rejects.toThrow(
-      'not sealed to this cluster’s key',
+      'not encrypted for this cluster’s key',
     )
     await expect(keyFactory.importFrom(keyring, own, 'another', 0)).rejects.toThrow(
-      'not sealed to this cluster’s key',
+      'not encrypted for this cluster’s key',
     )
   })
 })

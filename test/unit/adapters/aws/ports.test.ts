@@ -41,7 +41,7 @@ describe('the ports of a Lambda function are limited to the uses that its endpoi
     ['Object.assign', ports => Object.assign({}, ports)],
     ['Object.values', ports => Object.values(ports)],
   ])('copying the ports by %s throws, whatever uses are declared', (_, copied) => {
-    expect(() => copied(portsOf())).toThrow('ports cannot be copied by a rest pattern or a spread')
+    expect(() => copied(portsOf())).toThrow('ports cannot be copied with a rest pattern or a spread')
     expect(() => copied(portsOf(...reaching.map(([, use]) => use)))).toThrow('ports cannot be copied')
   })
 

@@ -61,8 +61,8 @@ function outcome(row: Row): Row['leads'] {
 
 const disabled = 'repeat login is disabled for this instance'
 const mismatch = 'nonce does not match'
-const notNewer = 'nonce does not match and metadata is not newer'
-const older = 'metadata predates the last login'
+const notNewer = 'nonce does not match, and pendingTime is not later than before'
+const older = 'pendingTime is older than at the last login'
 
 /**
  * The cases of the page on reauthentication, in all combinations.

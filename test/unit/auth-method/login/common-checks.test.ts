@@ -53,7 +53,7 @@ describe('checks of both login types', () => {
     [
       'no name for the alias',
       { aliasName: '' },
-      ['invalid_request', 'no-alias', 'the login has no value for the configured alias'],
+      ['invalid_request', 'no-alias', 'the login has no value for the alias set in config/identity'],
     ],
     [
       'the wrong address and the wrong type: the address',

@@ -17,7 +17,7 @@ const EXAMPLES: Record<BindingName, string> = {
   bound_vpc_id: `vpc-${HEX}`,
   bound_iam_instance_profile_arn: `${profile}/path/name`,
   bound_iam_role_arn: `${role}/path/name`,
-  bound_tags: 'prod, or prod* for every value that begins so',
+  bound_tags: 'prod, or prod* for every value that begins with prod',
 }
 
 /** Valid values for each binding of a role; for tags, values of one tag key. */

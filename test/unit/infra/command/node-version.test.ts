@@ -25,7 +25,7 @@ test.each(['14.21.3', '18.20.4'])(
     expect(runOn(version)).toEqual({
       status: 1,
       stdout: '',
-      stderr: `cloud-auth needs Node 20 or later, and this is Node ${version}: install one from https://nodejs.org, or put it first in PATH\n`,
+      stderr: `cloud-auth needs Node 20 or later, and this is Node ${version}: install a later Node from https://nodejs.org, or put it first in PATH\n`,
     })
   },
 )

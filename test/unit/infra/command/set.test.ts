@@ -79,14 +79,14 @@ describe('the output of the command status', () => {
       { ...followerOf('east', 'west').primaries[0], last_position: 10, connection_status: 'disconnected' },
     ]
     expect(formatSet(shown(await west({ primaries })))).toContain(
-      '10, 0 behind its primary’s last report; its primary does not answer, so later commits are missing too\n',
+      '10, 0 commits behind its primary’s last report; the primary does not answer, so this cluster lacks any later commits too\n',
     )
   })
 
   test('without --json the output is readable text', async () => {
     const text = formatSet(shown(await east(), await west({ operation: promotion })))
     expect(text).toContain('east: primary, running, serves\n')
-    expect(text).toContain('  position   10, 2 behind its primary’s last report\n')
+    expect(text).toContain('  position   10, 2 commits behind its primary’s last report\n')
     expect(text).toContain('  operation  promotion, next step drain, since ')
     expect(text).toContain('  readiness  ready, tried 30 s ago\n')
     expect(text).toMatch(

@@ -306,7 +306,7 @@ describe('answers of the link by the cluster’s role', () => {
     expect(readUnverifiedLinkOutcome(await w.serve('Keyring', call, ''))).toMatchObject({
       refusal: {
         code: 'failed_precondition',
-        text: expect.stringContaining('another primary came after this cluster'),
+        text: expect.stringContaining('another cluster became primary after this cluster'),
       },
     })
   })
@@ -315,9 +315,9 @@ describe('answers of the link by the cluster’s role', () => {
     const one = await admitted()
     const { set: _, link: __, ...alone } = w.record
     await w.write(key('cluster'), { ...alone, mode: 'disabled' })
-    await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is in no DR set')
+    await expect(one.heartbeat()).rejects.toThrow('the answer said: this cluster is in no DR set')
     w.stored.clear()
-    await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is not initialised')
+    await expect(one.heartbeat()).rejects.toThrow('the answer said: this cluster is not initialised')
   })
 
   test('bytes that are not a call are refused', async () => {
@@ -336,7 +336,7 @@ describe('answers of the link by the cluster’s role', () => {
     const asked = one.source.items({ keys: [key('policy', 'a')] })
     await expect(asked).rejects.toMatchObject({
       code: 'unavailable',
-      message: /see the logs of the cluster that was asked/,
+      message: /see the logs of the cluster that received the call/,
     })
     expect(JSON.stringify(w.log)).toContain('secret details')
   })

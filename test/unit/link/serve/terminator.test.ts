@@ -66,7 +66,7 @@ describe('a TLS terminator that intercepts an Activate call', () => {
     const other = await primaryWorld({ set: w.set })
     const { outcome } = await other.serve('Activate', call, '')
     expect(outcome).toMatchObject({
-      value: { text: expect.stringContaining('not sealed to the key of this cluster') },
+      value: { text: expect.stringContaining('not encrypted to the key of this cluster') },
     })
   })
 
@@ -74,7 +74,7 @@ describe('a TLS terminator that intercepts an Activate call', () => {
     const { honest, call } = await keptBack()
     expect(await refusalOf(call)).toBe('body')
     expect((await w.secondary('west'))?.cluster).toBe(honest.cluster)
-    expect(await refusalOf(call)).toContain('has seen a call')
+    expect(await refusalOf(call)).toContain('already received a call')
   })
 })
 

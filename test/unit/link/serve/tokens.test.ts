@@ -92,7 +92,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     w.clock.ms += 1000
     await w.revoke(one.cluster)
     w.clock.ms += 1000
-    await refused(() => one.activateBy(token), 'before this cluster was revoked')
+    await refused(() => one.activateBy(token), 'before the calling cluster was revoked')
   })
 
   test('the token admits a cluster that an earlier primary revoked, even if that primary’s clock was ahead', async () => {
@@ -134,7 +134,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     // trusted.
     await expect(one.activateBy(foreign)).rejects.toThrow('belongs to another DR set')
     expect([set === w.set, primaryKey === w.keys.signing.toString('base64url')]).toEqual([false, false])
-    await refused(() => one.activate(foreign), 'not sealed to the key of this cluster, for this set')
+    await refused(() => one.activate(foreign), 'not encrypted to the key of this cluster, for this DR set')
   })
 
   test('a token sent under another name changes nothing about that name', async () => {

@@ -297,7 +297,7 @@ describe('reporting the end of a drill', () => {
     expect(events[0]?.['next']).not.toBe('')
   })
 
-  test('the report of a drill is sent once, and not for another drill', async () => {
+  test('the loss report of a drill is sent once, and not for another drill', async () => {
     put(running({ id: 'two' }))
     await stopDrill(run(), 'one', 'why')
     expect(events).toEqual([])
@@ -363,7 +363,7 @@ describe('a switch in a drill', () => {
       changeDrillRoles(drilling(), running({ step: 'follow', ...more }), 'there', 'follow')
     expect(await follow({})).toMatchObject({ ok: false })
     await expect(follow({ stepAt: START - 10 * MINUTE })).rejects.toThrow(
-      'until own hears of peer, and closes',
+      'the time limit passed before own reaches peer and closes',
     )
     const both = { ...primaryOf('own'), ssct_generation_counter: 1 }
     answers['peer sys/replication/dr/status'] = { data: both }
@@ -431,5 +431,7 @@ test('the drill counts commits lost since its beginning, and stops if the lost c
   answers['own sys/replication/dr/divergence'] = { data: { lost, complete: false } }
   expect(await countLostCommits(losing, 'own', START), 'more may come').toBeUndefined()
   answers['own sys/replication/dr/divergence'] = { status: 403, text: 'denied', data: { lost } }
-  await expect(countLostCommits(losing, 'own', START)).rejects.toThrow('divergence of own answers 403 denied')
+  await expect(countLostCommits(losing, 'own', START)).rejects.toThrow(
+    'the divergence request to own failed: 403 denied',
+  )
 })

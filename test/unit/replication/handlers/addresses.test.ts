@@ -38,7 +38,7 @@ describe('an address parameter', () => {
     `https://${'a'.repeat(260)}.example`,
   ])('the address %j is rejected, and not repeated in the error text', given => {
     expect(() => parseMemberAddress(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
-      'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
+      'primary_cluster_addr must be an https address, such as https://east.example.com; give only scheme, host and port; http, and addresses of this machine or its network, are allowed only on the embedded host',
     )
   })
 })

@@ -198,13 +198,17 @@ describe('nothing is revoked or retired', () => {
       'by an unknown name',
       'b',
       [secondary({ id: 'a' })],
-      ['("b"); nothing was revoked; these clusters hold keys: none; force=true'],
+      [
+        '("b"); nothing was revoked; these clusters hold keys: none; to revoke a cluster that this cluster does not know',
+      ],
     ],
     [
       'by a misspelt name; the error lists the clusters that hold keys, without revoked ones',
       'wset',
       [signedBy([OTHER, 'north'], ['c-1', 'east']), holder(CLUSTER, 'a'), holder(THIRD, 'gone', 5)],
-      [`these clusters hold keys: a (${CLUSTER}), north (${OTHER}); force=true`],
+      [
+        `these clusters hold keys: a (${CLUSTER}), north (${OTHER}); to revoke a cluster that this cluster does not know`,
+      ],
     ],
     [
       'by an unknown id',

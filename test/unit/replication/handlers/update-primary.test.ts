@@ -78,7 +78,7 @@ describe('parameters of secondary/update-primary', () => {
     [
       'a malformed address',
       { update_primary_addrs: ['http://far.example'] },
-      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
+      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give only scheme, host and port; http, and addresses of this machine or its network, are allowed only on the embedded host',
     ],
   ])('%s', (_, raw, expected) => {
     expect(wanted(raw)).toEqual(expected)

@@ -115,7 +115,7 @@ const rows: Readonly<Record<string, Row>> = {
   noJournalToTakeOverError: [
     fault.noJournalToTakeOverError(),
     'busy',
-    `this cluster has no journal of another cluster that it could take over; ${AS_IT_IS}`,
+    `this cluster follows no journal of another cluster, so it has no journal to take over; ${AS_IT_IS}`,
   ],
   noLongerSecondaryError: [
     fault.noLongerSecondaryError(),
@@ -130,12 +130,12 @@ const rows: Readonly<Record<string, Row>> = {
       ]),
     ),
     'busy',
-    'no address answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
+    'no address answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so give a token of that cluster',
   ],
   noJournalToCloseError: [
     fault.noJournalToCloseError(),
     'busy',
-    `this cluster writes no journal of its own that could be closed; ${AS_IT_IS}`,
+    `this cluster writes no journal of its own, so there is nothing to close; ${AS_IT_IS}`,
   ],
   operationEndedError: [
     fault.operationEndedError(),

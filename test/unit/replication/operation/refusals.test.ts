@@ -16,7 +16,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   invalidAddressError: [
     role.invalidAddressError('primary_api_addr'),
     'invalid_request',
-    'primary_api_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
+    'primary_api_addr must be an https address, such as https://east.example.com; give only scheme, host and port; http, and addresses of this machine or its network, are allowed only on the embedded host',
   ],
   addressesNeedLinkError: [
     role.addressesNeedLinkError(),
@@ -116,7 +116,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   noClusterToRevokeError: [
     role.noClusterToRevokeError('wset', ['west (c-2)', 'c-3']),
     'invalid_request',
-    'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this cluster does not know',
+    'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; to revoke a cluster that this cluster does not know, give its UUID with force=true',
   ],
   notAPrimaryError: [
     role.notAPrimaryError('disabled'),
@@ -199,12 +199,12 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   treeAheadError: [
     journal.treeAheadError(),
     'busy',
-    'the tree is ahead of its journal; repeat the request in a moment',
+    'the Merkle tree is ahead of the journal; repeat the request in a moment',
   ],
   treeIncompleteError: [
     journal.treeIncompleteError(),
     'busy',
-    'the tree is being filled; repeat the request when GET sys/replication/dr/status shows that the tree is filled',
+    'the Merkle tree is being filled; repeat the request when GET sys/replication/dr/status shows that the tree is filled',
   ],
   activationTokenExpiredError: [
     role.activationTokenExpiredError(),
@@ -229,12 +229,12 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   attemptInProgressError: [
     token.attemptInProgressError('operation'),
     'invalid_request',
-    'generation of a DR operation token already in progress; continue that attempt, or cancel that attempt by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
+    'generation of a DR operation token already in progress; continue the running attempt, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
   unknownTermError: [
     token.unknownTermError(),
     'unknown_term',
-    'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched; make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
+    'permission denied: no key of this cluster decrypts this batch token: the token is from another DR set, or was made after a keyring rotation that this cluster has not fetched yet; make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
   batchTokenNotRevocableError: [
     token.batchTokenNotRevocableError(),
@@ -244,7 +244,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   invalidMaskedTokenError: [
     token.invalidMaskedTokenError(),
     'invalid_request',
-    'encoded_token and otp do not match; encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',
+    'encoded_token and otp do not match; encoded_token must be unpadded base64 that decodes to as many bytes as otp has: send both values as they were returned',
   ],
   noAttemptError: [
     token.noAttemptError('root'),
@@ -259,7 +259,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   otherAttemptError: [
     token.otherAttemptError('root'),
     'invalid_request',
-    'an attempt of another kind is in progress; cancel that attempt by DELETE sys/generate-root/attempt',
+    'an attempt of another kind is in progress; cancel the running attempt by DELETE sys/generate-root/attempt',
   ],
   otpLengthError: [
     token.otpLengthError(),
@@ -269,7 +269,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   anonymousCancelError: [
     token.anonymousCancelError('root'),
     'permission_denied',
-    'an attempt that has a share, or that a caller with a token started, cannot be cancelled without a token; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: the attempt expires after an hour without a share',
+    'an attempt that has received a share, or was started with a token, cannot be cancelled without a token; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: the attempt expires after an hour without a share',
   ],
   unknownShareError: [
     token.unknownShareError(),
@@ -289,7 +289,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   operationTokenMissingError: [
     token.operationTokenMissingError(),
     'invalid_request',
-    'dr_operation_token is required; generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
+    'dr_operation_token is required; generate a token from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
   ],
   operationTokenTypeError: [
     token.operationTokenTypeError(),

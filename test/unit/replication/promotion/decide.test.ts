@@ -158,16 +158,16 @@ describe('facts that are no obstacle to a promotion', () => {
     expect(refused).toBeUndefined()
     expect(warnings).toEqual([
       expect.stringContaining('60 s ago, at 2026-11-22T11:59:00'),
-      expect.stringMatching(/^revocations and retirements of terms .* repeat them here by POST /),
+      expect.stringMatching(/^revocations and retirements of terms .* repeat them on this cluster by POST /),
     ])
     expect(warnings[0]).toContain(`${EPOCH}/100`)
   })
 
   test.each([
-    [undefined, /lacks the commits behind that position$/],
-    [103, /: at least 3 positions up to 103, which the primary’s last answer named, and everything after/],
-    [100, /: everything after the primary’s last answer, and nothing that came before it$/],
-    [99, /nothing that came before it$/],
+    [undefined, /lacks the commits after that position$/],
+    [103, /: at least 3 positions up to 103, which the primary’s last answer named, and all later commits/],
+    [100, /: all commits after the primary’s last answer, and no earlier commits$/],
+    [99, /no earlier commits$/],
   ])(
     'the warning about a silent primary counts the missing positions if the primary reported %s',
     (heard, expected) => {
@@ -217,7 +217,7 @@ describe('the text of each obstacle to a promotion', () => {
     'newest-term': [
       [
         { keyring: { opened: 1, failed: [], missing: 'AbC' } },
-        `this cluster does not have the term AbC, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again${LAST}`,
+        `this cluster does not have the key term AbC, with which the primary encrypts: this cluster cannot decrypt data of that term; if the rotation retired older terms, this cluster accepts batch tokens of those terms again${LAST}`,
       ],
     ],
     sync: [
@@ -266,7 +266,7 @@ describe('the text of each obstacle to a promotion', () => {
       ],
       [
         silentFor(12_000),
-        `the primary does not answer; it last answered 12 s ago; unanswered calls show 12 s of silence, and 60 s are needed${LAST}`,
+        `the primary does not answer; it last answered 12 s ago; unanswered calls show 12 s of silence, and a promotion without force needs 60 s${LAST}`,
       ],
       [
         {

@@ -94,7 +94,7 @@ describe('the steps of a planned promotion', () => {
       handover: expect.stringContaining(`end its epoch ${EPOCH}`),
       drain: expect.stringMatching(/7 positions by now.*applies 2 received positions/),
       claim: expect.stringMatching(
-        /epoch 000002\.bbbbbbbbbbbb, behind the end.*generation of the new primary is 1/,
+        /epoch 000002\.bbbbbbbbbbbb, which begins after the end.*generation of the new primary is 1/,
       ),
       serve: expect.not.stringContaining('earlier epochs'),
     })
@@ -105,7 +105,7 @@ describe('the steps of a planned promotion', () => {
       does({ primary: { state: 'silent', lastAnswerAt: NOW - 60_000, silentMs: 60_000 } }),
     ).toMatchObject({
       handover: expect.stringMatching(/skipped: the primary does not answer/),
-      claim: expect.stringContaining('behind position 100'),
+      claim: expect.stringContaining('which begins after position 100'),
       serve: expect.stringContaining('end earlier epochs'),
     })
   })

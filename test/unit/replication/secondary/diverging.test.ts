@@ -149,7 +149,9 @@ describe('a round of repairing differing keys', () => {
     for (let rounds = 0; rounds < 3; rounds++) await countRepairRound(follower(), [at('x')])
     expect(told).toEqual([])
     expect(await countRepairRound(follower(), [at('x')])).toEqual(ok([]))
-    expect(told).toEqual([[expect.stringContaining('are given up'), expect.objectContaining({ count: 1 })]])
+    expect(told).toEqual([
+      [expect.stringContaining('are no longer synced'), expect.objectContaining({ count: 1 })],
+    ])
     expect(audited).toEqual([expect.objectContaining({ event: 'divergence', items: ['policy policy/x'] })])
   })
 

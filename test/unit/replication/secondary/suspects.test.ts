@@ -141,7 +141,7 @@ describe("keys that differ from the primary's after a comparison", () => {
       progress: 'stopped',
       state: { kind: 'none' },
       fault: expect.stringMatching(
-        /more items differ from the primary’s than this cluster remembers: policy [0-9a-f]{12}, /,
+        /more items differ from the primary’s than this cluster can track: policy [0-9a-f]{12}, /,
       ),
     })
     expect(begun).toEqual([])

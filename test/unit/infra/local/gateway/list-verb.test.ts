@@ -92,7 +92,7 @@ describe('the verb LIST on the embedded host', () => {
     sent => expect(seen(sent)).toBe(''),
   )
 
-  test('the content of a chunk passes at once', () => {
+  test('the gateway passes the content of a chunk on at once', () => {
     const rewrite = createRequestRewriter(buildFlaggedGetLine)
     rewrite(Buffer.from(`${head('POST / HTTP/1.1', 'Transfer-Encoding: chunked')}fffffff\r\n`))
     expect(rewrite(Buffer.from('some of it')).join('')).toBe('some of it')

@@ -21,7 +21,7 @@ test('a secondary prints its role, its primary and its lag', () => {
   ).toBe(`west is a DR secondary: the primary serves the logins.
   primary   http://127.0.0.1:10001, connection ready
   state     stream-wals
-  lag       newest canary 40 ms old
+  lag       the newest canary is 40 ms old
 `)
 })
 
