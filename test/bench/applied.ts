@@ -37,7 +37,8 @@ export interface AppliedRate {
   engineMs: number
 }
 
-const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
+/** Credentials of all calls to the bench's own engine. */
+export const benchCredentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 const DAY = 86_400
 const EPOCH = formatEpoch(1, randomUUID())
 
@@ -131,11 +132,11 @@ export async function appliedRate(
 ): Promise<AppliedRate> {
   const suffix = randomUUID()
   const named = model.tables.map(table => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createEngineTables(createEngineClient(engine, HOME_ACCOUNT.region, credentials), named)
+  await createEngineTables(createEngineClient(engine, HOME_ACCOUNT.region, benchCredentials), named)
   const tap =
     takesFor === undefined
       ? undefined
-      : await startStorageTap(engine, { keys: [credentials], controlToken: suffix })
+      : await startStorageTap(engine, { keys: [benchCredentials], controlToken: suffix })
   tap?.tap.imitateConflicts(takesFor)
   const nameOf = (word: string) => named.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
   const clock = { now: Date.now, sleep: async (ms: number) => void (await setTimeout(ms)) }
@@ -150,7 +151,7 @@ export async function appliedRate(
       meter: createCallMeter(),
       log,
     },
-    sendTo(tap?.url ?? engine, credentials),
+    sendTo(tap?.url ?? engine, benchCredentials),
   )
   await journal.moveHead(headMoves.startEmpty(undefined, ''))
   const head = (await journal.head()) as JournalHead

@@ -1,8 +1,11 @@
+import { rmSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
+import { startEngine } from '../../infra/local/engine/engine.ts'
 import { connectToImitatedAws } from '../../infra/local/host/aws-process.ts'
 import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
+import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { readDrStatus, requestReplication, waitUntilTrue } from '../../infra/local/pair/dr-client.ts'
 import { joinLocalPair } from '../../infra/local/pair/pair.ts'
 import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
@@ -14,7 +17,7 @@ import { createDynamoTables } from '../../shared/adapters/aws/table.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { entry } from '../support/requests/lists.ts'
 import { seed, sendTo, snapshot, tableStore } from '../support/tables/store.ts'
-import { appliedRate } from './applied.ts'
+import { appliedRate, benchCredentials } from './applied.ts'
 import { childrenMs } from './children.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import type { Curve } from './picture.ts'
@@ -59,7 +62,7 @@ export async function replicationBench(provider: ReachedProvider, tools: BenchTo
   }
   const east = await startLocalHost({ ...shared, cluster: 'east' })
   try {
-    await applied(east, tools)
+    await applied(tools)
     const world = await makeWorld(east, INSTANCES)
     print('\nWithout a journal')
     const plain = await logins(east, world, 'plain', tools)
@@ -81,24 +84,36 @@ export async function replicationBench(provider: ReachedProvider, tools: BenchTo
   }
 }
 
-async function applied(host: LocalHost, { print, results }: BenchTools): Promise<void> {
+async function applied({ print, results }: BenchTools): Promise<void> {
   const assembly = await synthesiseTemplates({ legacySignatures: false })
   const model = readAssembly(assembly, { account: HOME_ACCOUNT.account, region: HOME_ACCOUNT.region })
-  const ground = { engine: whereIs(host).engine_url, model }
+  const directory = makeTemporaryDirectory()
+  // a host's engine allows no new tables
+  const engine = await startEngine({
+    directory,
+    tables: [],
+    region: HOME_ACCOUNT.region,
+    credentials: benchCredentials,
+  })
   print(
     `\nCells that a secondary stores and applies, of ec2 logins (a token and an entry each), ${CELLS} behind`,
   )
-  for (const [name, options] of [
-    [`fleet of ${INSTANCES}`, { instances: INSTANCES }],
-    ['each another instance', { instances: CELLS }],
-    [`fleet of ${INSTANCES}, as on AWS`, { instances: INSTANCES, takesFor: TAKES_FOR }],
-    ['each another instance, as on AWS', { instances: CELLS, takesFor: TAKES_FOR }],
-  ] as const) {
-    const rate = await appliedRate(ground, { count: CELLS, ...options })
-    results[`applied ${name}`] = rate
-    print(
-      `  ${name}: ${rate.perSecond.toFixed(0)}/s   (${rate.cpuMs.toFixed(2)} ms of its process for a journal entry, ${rate.engineMs.toFixed(2)} of the engine’s)`,
-    )
+  try {
+    for (const [name, options] of [
+      [`fleet of ${INSTANCES}`, { instances: INSTANCES }],
+      ['each another instance', { instances: CELLS }],
+      [`fleet of ${INSTANCES}, as on AWS`, { instances: INSTANCES, takesFor: TAKES_FOR }],
+      ['each another instance, as on AWS', { instances: CELLS, takesFor: TAKES_FOR }],
+    ] as const) {
+      const rate = await appliedRate({ engine: engine.url, model }, { count: CELLS, ...options })
+      results[`applied ${name}`] = rate
+      print(
+        `  ${name}: ${rate.perSecond.toFixed(0)}/s   (${rate.cpuMs.toFixed(2)} ms of its process for a journal entry, ${rate.engineMs.toFixed(2)} of the engine’s)`,
+      )
+    }
+  } finally {
+    await engine.close()
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
