@@ -47,8 +47,8 @@ async function findHoles(
 }
 
 /**
- * Reports whether DynamoDB may have deleted expired entries after the last position that is known to be dense. If
- * entries expired, a position without an entry may have been a commit, and the journal cannot tell.
+ * Reports whether DynamoDB may have deleted expired entries after the last position up to which all entries are known.
+ * If entries expired, a position without an entry may have been a commit, and the journal cannot tell.
  */
 async function mayHaveLost(
   { journal, clock }: Dependencies,

@@ -125,7 +125,7 @@ export const laterEpochSeenError = failedPrecondition(
 
 export const lineageChangedError = failedPrecondition(
   'the lineage of the journal has changed since the last heartbeat',
-  'start again with the lineage of the next heartbeat',
+  'repeat the request with the lineage from the next heartbeat',
 )
 
 export const lineageChangingError = unavailable(

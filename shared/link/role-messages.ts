@@ -34,8 +34,8 @@ function readStatement(message: MessageFields<StatementMessage> | undefined): Me
 }
 
 /**
- * The question that hands in an activation token. The question has either `sealed` and the format, or everything
- * else.
+ * The request that hands in an activation token. The request has either `sealed` and `format`, or all other
+ * fields.
  */
 export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
   /** raw keys of the caller */

@@ -18,7 +18,7 @@ const workflow = {
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
 describe('the state machine of a workflow', () => {
-  test('is a valid definition for attempts', async () => {
+  test('for attempts is valid Amazon States Language', async () => {
     expect((await validate(defineAttemptWorkflow(arns))).errors).toEqual([])
   })
 

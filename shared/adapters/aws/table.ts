@@ -31,7 +31,7 @@ export function createTableSends(client: TablesClientKind): Sends {
  * needed.
  * @param send sends calls to DynamoDB
  * @param shares whether waiting reads are sent together, and waiting positions are allocated together
- * @param commitBy sends the calls of commits
+ * @param commitBy sends the calls that commit changes
  */
 export function createDynamoTables(
   dependencies: StorageDependencies,

@@ -32,7 +32,7 @@ interface Peer {
   send(by: Protocol, method: LinkMethod, call: Call, timeoutMs: number): Promise<Answer>
   /** `stopConnecting` aborts a connection attempt, so that the next call starts a new one */
   stopConnecting(): void
-  /** `speaks`: the protocol of the address's last answer */
+  /** `speaks`: the HTTP version of the last answer from the address */
   speaks?: Protocol
 }
 

@@ -12,7 +12,7 @@ import { movePromotionToStep, type PromotionSnapshot, readPromotionAtStep } from
  */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
 const HANDOVER_PAUSE_MS = 500
-/** Milliseconds for a run that continues the step after that time. */
+/** Milliseconds for one last call, when a run continues the step after its time limit. */
 const HANDOVER_LAST_TRY_MS = 1000
 
 /**

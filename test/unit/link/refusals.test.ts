@@ -134,7 +134,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   lineageChangedError: [
     link.lineageChangedError(),
     'failed_precondition',
-    'the lineage of the journal has changed since the last heartbeat; start again with the lineage of the next heartbeat',
+    'the lineage of the journal has changed since the last heartbeat; repeat the request with the lineage from the next heartbeat',
   ],
   lineageChangingError: [
     link.lineageChangingError(),

@@ -111,7 +111,7 @@ beforeAll(async () => {
   }
 })
 
-/** Waits until west changes no role. */
+/** Waits until no change of the cluster's role is under way on west. */
 async function ended(set: ClusterSet): Promise<void> {
   for (let minutes = 0; minutes < MOST_MINUTES; minutes++) {
     await set.settled()
