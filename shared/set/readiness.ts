@@ -48,7 +48,7 @@ export const operationTokenShape = withTitle(
 )
 /**
  * Tokens that could authorise a promotion, as far as they are known: batch tokens are not stored.
- * `generated`: the token from recovery shares on the answering cluster. `presented`: the token of the request.
+ * `generated`: the token that the answering cluster made from recovery shares. `presented`: the token of the request.
  * `roles`: token roles that make such batch tokens, by `policies` that allow a promotion.
  */
 export type PromotionPreparation = ValueOf<typeof operationTokenShape>

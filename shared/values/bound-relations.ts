@@ -72,7 +72,7 @@ const relations: readonly (readonly [string, (all: BoundValues) => boolean])[] =
     all => all.REQUEST_SECONDS * 1000 < all.ROTATION_LEASE_MS,
   ],
   [
-    'the lease of re-encryption lasts longer than the write that renews the lease',
+    'the lease of re-encryption lasts longer than a late write may take',
     all => all.LAST_WRITE_MS < all.REENCRYPTION_LEASE_MS,
   ],
   [

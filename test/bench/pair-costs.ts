@@ -48,8 +48,8 @@ export function hashCosts({ refreshes, pages, bytes, buckets, reads, writes }: H
 }
 
 /**
- * Returns the costs of a pair without storage and backups, from the recorded calls. On-pull runs all
- * the time.
+ * Returns the costs of a pair without storage and backups, from the recorded calls. The function `on-pull`
+ * runs all the time.
  */
 export function pairCosts({ link, functions, hashes }: RecordedPair): Costs {
   const linkCalls = Object.values(link).reduce((sum, count) => sum + count, 0)

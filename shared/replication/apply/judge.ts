@@ -92,7 +92,7 @@ export type ApplyJudgement =
 export const pickItemPlace = ({ kind, pk, sk }: ItemPlace): ItemPlace => ({ kind, pk, sk })
 
 /**
- * Returns the writes of a piece under the assumption that all items are as its journal entry expects. This function
+ * Returns the writes for a part of a journal entry, assuming that all items are as the entry expects. This function
  * needs no read.
  */
 export function planBucketWrite(piece: BucketChanges, setting: ApplySettings): BucketWrite {

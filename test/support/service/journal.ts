@@ -43,7 +43,7 @@ export async function replayed(journal: Journal) {
   const entries = await journal.entries(head.lineage, 0, head.last)
   const holes = entries.flatMap((entry, index) => (entry ? [] : [index + 1]))
   const table = new Map<string, StoredItem>()
-  /** positions whose journal entry names another previous leaf than the journal */
+  /** positions whose journal entry names a previous leaf that the earlier entries do not have */
   const torn: string[] = []
   for (const entry of entries)
     for (const change of entry?.body ?? []) {

@@ -10,8 +10,8 @@ const LOOKS = 12
 
 /**
  * Acts as the operator after a game: makes one cluster the primary and all other clusters its secondaries.
- * First the clusters get time to come to rest without an operator.
- * @throws when the clusters never come to rest
+ * First the clusters get time to finish their work without an operator.
+ * @throws when the clusters still change after the given time
  */
 export async function setInOrder(game: Game): Promise<void> {
   const { set } = game

@@ -125,7 +125,7 @@ describe('fences that a cluster accepts', () => {
     expect(findFenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevokedError(a.id))
   })
 
-  test('a fence is accepted with a statement by a cluster that both clusters know', () => {
+  test('a fence is accepted if a cluster known to caller and receiver confirms the caller’s key', () => {
     // B and C were both promoted by force. A, which both know, has acknowledged C.
     const facts = {
       set,

@@ -117,7 +117,7 @@ describe('limits: CVE-2025-6203', () => {
     ['[",,,,"]', { members: 1 }, 'read'],
     ['[[1,2],[3,4]]', { values: 4 }, 'read'],
     ['[[1,2],[3,4]]', { values: 3 }, 'too complex'],
-  ])('%s within %j: %s', (text, limits, expected) => {
+  ])('the text %s with the limits %j: %s', (text, limits, expected) => {
     expect(fault(text, limits)).toBe(expected)
   })
 

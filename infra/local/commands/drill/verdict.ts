@@ -19,7 +19,7 @@ export interface DrillResult {
     primaries_at_once: number
     logins: number
     lost: number
-    /** for a disaster: lost logins in the former primary's report */
+    /** number of lost logins in the former primary's report; absent without a disaster */
     reported?: number
   }[]
 }

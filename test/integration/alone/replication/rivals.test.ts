@@ -114,7 +114,7 @@ test.each([
   ['a moment', 20_000],
   ['an hour', 60 * MINUTE],
 ])(
-  'a primary whose host was away for %s learns of its successor before that primary serves',
+  'a former primary whose host was away for %s learns of its successor before it serves clients',
   async (_, away) => {
     const set = await pairOf('west')
     set.cut('east', 'west')

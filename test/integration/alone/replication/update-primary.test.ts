@@ -91,7 +91,7 @@ describe('update-primary with an empty token', () => {
     expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
   })
 
-  test('removes the credentials, so that addresses are refused', async () => {
+  test('removes the credentials; a later update-primary with addresses alone is refused', async () => {
     const { status: code, body } = await update({ update_primary_addrs: [set.at('east').address] })
     expect([code, body.errors]).toEqual([400, [expect.stringMatching(/no credentials .* use a token/)]])
   })

@@ -14,7 +14,7 @@ describe('the address of a Web Function', () => {
     expect(read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toMatchObject({ webEndpoint, onLambda: true })
   })
 
-  test('a function without a Web Function address receives events, and its name says whether it runs on Lambda', () => {
+  test('a function without the address of a Web Function receives events; the variable AWS_LAMBDA_FUNCTION_NAME shows that it runs on Lambda', () => {
     for (const more of [{}, { AWS_LAMBDA_HTTP_ENDPOINT: '' }])
       expect(read(more)).toMatchObject({ webEndpoint: undefined, onLambda: false })
     expect(read({ AWS_LAMBDA_FUNCTION_NAME: 'f' })).toMatchObject({ webEndpoint: undefined, onLambda: true })

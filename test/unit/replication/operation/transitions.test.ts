@@ -159,7 +159,7 @@ describe('each refusal of a transition', () => {
     [NO_SECONDARY]: '| a call for secondaries, on another cluster | not a DR secondary (with the mode) |',
     [IS_PRIMARY]: 'this cluster is a primary',
     [ALREADY]:
-      '| `primary/enable` on a primary, without another address | this cluster is already a primary |',
+      '| `primary/enable` is called on a primary, and names no new address | this cluster is already a primary |',
     [NO_LINK]: 'The secondary has no credentials: use a token',
   }
   const text = readFileSync('docs/spec/replication.md', 'utf8')
