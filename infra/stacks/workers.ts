@@ -41,7 +41,7 @@ export class WorkersStack extends Stack {
         }),
       )
       // set on the alias if the function has an alias, because Lambda does not apply a function's own setting
-      // to its alias
+      // to its alias (docs/look-up/unverified.md#alias)
       if (worker.queued)
         lambda.configureAsyncInvoke({
           maxEventAge: Duration.minutes(worker.queued.minutes),

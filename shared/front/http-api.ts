@@ -32,6 +32,7 @@ export type HttpEvent = ReturnType<typeof buildHttpApiEvent>
 /**
  * Builds the event that an HTTP API sends for a request, payload version 2.0. The path is decoded and cut at a `?` that decoding reveals.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
+ * @see docs/look-up/unverified.md#paths
  */
 export function buildHttpApiEvent(
   request: IncomingMessage,

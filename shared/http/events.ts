@@ -47,6 +47,7 @@ export function frontOfEvent(event: FrontEvent): keyof typeof fronts {
  * it, the other front ends have not. The client's address comes from the front end. Behind a load balancer the
  * client address is the last address of X-Forwarded-For, which the balancer appends.
  * @see docs/spec/transport.md#front-ends
+ * @see docs/look-up/unverified.md#paths
  */
 const fronts = {
   httpApi: (event: FrontEvent) => ({

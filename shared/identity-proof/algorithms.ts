@@ -16,6 +16,7 @@ export interface AlgorithmSupport {
  * Tests each algorithm on the current runtime. Another build of Node proves nothing, because Lambda links the system's OpenSSL,
  * whose policy may reject SHA-1, DSA or short keys. The test signatures come from discarded keys that nothing trusts.
  * @param check the runtime's signature verification
+ * @see docs/look-up/unverified.md#signatures
  */
 export const trySignatureAlgorithms = (check: typeof verify = verify): AlgorithmSupport[] =>
   known.algorithms.map(({ name, documents, legacy, digest, key, signature }) => {

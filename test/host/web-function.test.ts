@@ -13,7 +13,7 @@ import { aws, cluster, done, eventually, fresh } from '../support/service/cluste
 import { behindDistribution, headersBehind } from '../support/service/web-front.ts'
 
 // Runs the login bundle in its own process as a Web Function does, behind a front with one address for all
-// clients. The test imitates Lambda from its documentation.
+// clients. The test imitates Lambda from its documentation (docs/look-up/unverified.md#web-function).
 
 const VERBS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'POST', 'DELETE']
 const patterns = webPathRules.map(([pattern, toWeb]) => ({

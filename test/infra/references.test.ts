@@ -22,16 +22,19 @@ const pages = [
 
 const withoutCode = (text: string): string => text.replace(/^```[\s\S]*?^```/gm, '')
 
-/** Returns the anchors that the headings of a page create. */
+/** Returns the anchors of a page: those that its headings create, and those of its elements `<a id="…">`. */
 function anchorsOf(text: string): string[] {
   const headings = withoutCode(text).match(/^#+ .*$/gm) ?? []
-  return headings.map(line =>
-    line
-      .replace(/^#+ /, '')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replace(/ /g, '-'),
-  )
+  const elements = [...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)
+  return headings
+    .map(line =>
+      line
+        .replace(/^#+ /, '')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replace(/ /g, '-'),
+    )
+    .concat(elements)
 }
 
 /** Returns why a reference is broken, or undefined when it is valid. */

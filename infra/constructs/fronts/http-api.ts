@@ -35,6 +35,7 @@ interface HttpApiProps {
  * An HTTP API that is imported as one OpenAPI definition. With a CloudFormation resource for each route, a
  * deployment would make one call per route to a control plane that accepts a few calls a second. The API
  * references the functions, so no function may reference the API.
+ * @see docs/look-up/unverified.md#import
  */
 export class HttpApi extends Construct {
   readonly api: CfnApi

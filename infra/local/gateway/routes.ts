@@ -7,7 +7,7 @@ export type FindFunction = (method: string, path: string) => string | undefined
 export function createFunctionFinder(front: FrontModel): FindFunction {
   if (front.kind !== 'alb') {
     const find = createRouteFinder(front.routes)
-    // a REST API ignores a trailing slash
+    // a REST API ignores a trailing slash (docs/look-up/unverified.md#final-slash)
     const seen = (path: string) => (front.kind === 'restApi' ? path.replace(/(?<=.)\/$/, '') : path)
     return (method, path) => find(method, seen(path))
   }

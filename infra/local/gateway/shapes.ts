@@ -62,6 +62,7 @@ const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]>
  * Uses events of payload version 2.0. API Gateway does not pass the verb LIST, so LIST becomes the query
  * flag.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ * @see docs/look-up/unverified.md#list
  */
 const httpApi: FrontEventShape = {
   limits: { head: 10_240, body: 10 * MEGABYTE },

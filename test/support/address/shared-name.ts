@@ -52,6 +52,7 @@ export interface SharedName {
   /**
    * @param passesClose whether the client receives a cluster's `Connection: close`; API Gateway does not
    * forward that header
+   * @see docs/look-up/unverified.md#kept-connections
    */
   door(passesClose: boolean): Promise<Door>
   close(): Promise<void>
