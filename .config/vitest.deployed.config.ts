@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config'
+import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
+
+const root = new URL('../', import.meta.url).pathname
+
+/**
+ * Tests of a deployment into an emulated AWS account. These tests need Python and a package index, and fail
+ * without them.
+ */
+export default defineConfig({
+  root,
+  test: {
+    name: 'deployed',
+    include: ['test/deployed/**/*.test.ts'],
+    globalSetup: './test/deployed/setup.ts',
+    pool: 'forks',
+    maxWorkers: 1,
+    reporters: ['verbose'],
+    testTimeout: TEST_HUNG_MS,
+    hookTimeout: TEST_HUNG_MS,
+  },
+})
