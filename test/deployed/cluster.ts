@@ -1,0 +1,98 @@
+import { signLogin, type WorkloadCredentials } from '../../infra/command/login/signed-login.ts'
+import { readDrStatus, waitUntilTrue } from '../../infra/local/pair/dr-client.ts'
+import type { ClusterStatus } from '../../shared/set/status.ts'
+import { call, type Reply } from '../support/service/api.ts'
+import type { EmulatedAccount } from './account.ts'
+import { type Assembly, deployAll } from './cdk.ts'
+import { EMULATED, type Emulator } from './emulator.ts'
+
+/** A cluster that is deployed into the emulated account. */
+export class DeployedCluster {
+  private readonly emulator: Emulator
+  private readonly account: EmulatedAccount
+  private readonly stage: string
+  /** outputs of the stack `api` */
+  private outputs: Record<string, string> = {}
+  private base = ''
+  private root = ''
+
+  /** @param stage the stage of the cluster's settings */
+  constructor(emulator: Emulator, account: EmulatedAccount, stage: string) {
+    this.emulator = emulator
+    this.account = account
+    this.stage = stage
+  }
+
+  /** Deploys the cluster's stacks, and reads the address of its API. */
+  async deploy(assembly: Assembly): Promise<void> {
+    this.outputs = (await deployAll(this.emulator, assembly))[`cloud-auth-${this.stage}-api`] ?? {}
+    const [id = ''] = new URL(this.outputs['Address'] ?? '').host.split('.')
+    // the emulator's own address for APIs, because the API's name has no DNS entry
+    this.base = `${this.emulator.url}/_aws/execute-api/${id}/$default/v1`
+  }
+
+  /** Calls the cluster, by default with the root token. */
+  api(method: string, path: string, body?: object, token = this.root): Promise<Reply> {
+    return call(this.base, method, `/${path}`, body, { token })
+  }
+
+  /** Calls the cluster, and returns the answer's body. @throws Error unless the answer is a success */
+  async done(method: string, path: string, body?: object, token = this.root): Promise<Reply['body']> {
+    const reply = await this.api(method, path, body, token)
+    if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
+    return reply.body
+  }
+
+  /** Sends an API request to the function of an output, as administrators do. @throws Error unless it succeeds */
+  async invokeApi(output: string, method: string, path: string, body: object): Promise<Reply['body']> {
+    const { fault, result } = await this.account.invoke(this.outputs[output] ?? '', {
+      version: '2.0',
+      rawPath: `/v1/${path}`,
+      requestContext: { http: { method } },
+      body: JSON.stringify(body),
+    })
+    if (fault !== undefined || result.statusCode !== 200)
+      throw new Error(`${output} ${path}: ${JSON.stringify(result)}`)
+    return JSON.parse(result.body)
+  }
+
+  /** Initialises the cluster. @returns the recovery shares */
+  async initialise(): Promise<string[]> {
+    const sizes = { recovery_shares: 5, recovery_threshold: 3 }
+    const { root_token, recovery_keys } = await this.invokeApi('InitFunction', 'PUT', 'sys/init', sizes)
+    this.root = root_token
+    return recovery_keys
+  }
+
+  /** Returns the status with which the cluster answers health checks. */
+  async health(): Promise<number> {
+    return (await this.api('GET', 'sys/health', undefined, '')).status
+  }
+
+  /** Creates a role for all users of the account. */
+  async createIamRole(role: string): Promise<void> {
+    await this.done('POST', `auth/cloud/role/${role}`, {
+      auth_type: 'iam',
+      bound_iam_principal_arn: [`arn:aws:iam::${EMULATED.account}:*`],
+      resolve_aws_unique_ids: false,
+      token_ttl: '1h',
+    })
+  }
+
+  /** Logs a user in. @param more parameters that replace those of the signed request */
+  iamLogin(role: string, key: WorkloadCredentials, more: object = {}): Promise<Reply> {
+    return this.api('POST', 'auth/cloud/login', { role, ...signLogin(key), ...more }, '')
+  }
+
+  /** Waits until the DR status of the cluster fulfils a condition. */
+  untilStatus(what: string, probe: (status: ClusterStatus) => boolean): Promise<void> {
+    return waitUntilTrue(`the cluster does not become ${what}`, async () =>
+      probe(await readDrStatus(this.drHost())),
+    )
+  }
+
+  /** Returns the cluster in the form in which the DR client takes a cluster. */
+  drHost() {
+    return { base_url: this.base, root_token: this.root, cluster: this.stage }
+  }
+}
