@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { WorkloadCredentials } from '../../infra/command/login/signed-login.ts'
+import { createLocalLicence } from '../../infra/local/lambda/licence.ts'
+import { EmulatedAccount } from './account.ts'
+import { emulatorAdaptationNames } from './adaptations.ts'
+import { checkOutBaseline } from './baseline.ts'
+import { type Assembly, bootstrap, countDifferentStacks, destroyAll, synthesiseAssembly } from './cdk.ts'
+import { DeployedCluster } from './cluster.ts'
+import { type Emulator, startEmulator } from './emulator.ts'
+
+// Deploys the baseline into an emulated account, stores data, updates the deployment to this checkout, and removes the
+// deployment. Each test continues from the state of the previous test.
+
+const STAGE = 'dev'
+const { LICENSE: license, LICENSE_PUBLIC_KEY: licensePublicKey } = createLocalLicence(STAGE, Date.now())
+const settings = { stage: STAGE, license, licensePublicKey, deletionProtection: false }
+
+let emulator: Emulator
+let account: EmulatedAccount
+let cluster: DeployedCluster
+let key: WorkloadCredentials
+/** tokens of a login before the update */
+let token: string
+let tables: string[]
+let assembly: Assembly
+
+beforeAll(async () => {
+  emulator = await startEmulator(emulatorAdaptationNames)
+  account = new EmulatedAccount(emulator)
+  cluster = new DeployedCluster(emulator, account, STAGE)
+  key = await account.createUserKey('alice')
+  const baseline = await synthesiseAssembly(emulator, 'baseline', settings, checkOutBaseline())
+  await bootstrap(emulator, baseline)
+  await cluster.deploy(baseline)
+  await cluster.initialise()
+  await cluster.createIamRole('dev')
+  await cluster.done('POST', 'sys/replication/dr/primary/enable', {})
+  await cluster.untilStatus('a primary', one => one.mode === 'primary' && one.state === 'running')
+  token = (await cluster.iamLogin('dev', key)).body.auth.client_token
+  tables = await account.listTables()
+})
+afterAll(() => emulator?.stop())
+
+describe('an update from the baseline', () => {
+  test('succeeds, and leaves no difference from the templates', async () => {
+    assembly = await synthesiseAssembly(emulator, 'updated', settings)
+    await cluster.deploy(assembly)
+    expect(await countDifferentStacks(emulator, assembly)).toBe(0)
+  })
+
+  test('keeps the tables, the role, the token of an earlier login, and the role of a primary', async () => {
+    expect(tables).toHaveLength(3)
+    expect(await account.listTables()).toEqual(tables)
+    expect(await cluster.health()).toBe(200)
+    expect((await cluster.done('GET', 'auth/cloud/role/dev')).data.token_ttl).toBe(3600)
+    expect((await cluster.done('GET', 'auth/token/lookup-self', undefined, token)).data.policies).toEqual([
+      'default',
+    ])
+    await cluster.untilStatus('a primary', one => one.mode === 'primary' && one.state === 'running')
+  })
+
+  test('serves logins', async () => {
+    const login = await cluster.iamLogin('dev', key)
+    expect(login.status, login.text).toBe(200)
+  })
+})
+
+test('the removal without `deletionProtection` deletes functions, tables and logs', async () => {
+  const { status, output } = await destroyAll(emulator, assembly)
+  expect(status, output).toBe(0)
+  expect(await account.listFunctions()).toEqual([])
+  expect(await account.listTables()).toEqual([])
+  expect(await account.listLogGroups()).toEqual([])
+})
