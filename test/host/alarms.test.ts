@@ -1,14 +1,15 @@
 import { SFN } from '@aws-sdk/client-sfn'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
-import type { MetricPoint } from '../../infra/local/template/counts.ts'
 import type { AlarmName } from '../../infra/watching/alarms.ts'
 import { linkPath } from '../../shared/link/routes.ts'
 import { workerDefinitions } from '../../shared/workers/workers.ts'
 import { call } from '../support/service/api.ts'
 import { type CloudWatch, cloudWatch } from '../support/service/cloud-watch.ts'
 import { eventually } from '../support/service/cluster.ts'
+import { counting, type MetricPoint } from '../support/service/counts.ts'
 import { invokeAt } from '../support/service/invoke.ts'
+import { frontOption } from '../support/service/other-fronts.ts'
 
 // Alarms on metrics that AWS counts itself: throttled or failed invocations, 5xx answers, failed executions,
 // undelivered events. The host counts its own traffic as AWS would. The host's front end is a load balancer,
@@ -30,14 +31,14 @@ beforeAll(async () => {
     port: 0,
     memory: true,
     unlisted: true,
-    front: 'loadBalancer',
-    counting: {
+    ...frontOption('loadBalancer'),
+    observer: await counting('loadBalancer', {
       count: point => watching.counted(point, now),
       atOnce,
       deadLetter: () => {
         if (!queueAnswers) throw new Error('the queue does not answer')
       },
-    },
+    }),
   })
 })
 afterAll(() => host?.close())
@@ -171,8 +172,8 @@ test.each(['httpApi', 'privateRestApi'] as const)(
       port: 0,
       memory: true,
       unlisted: true,
-      front,
-      counting: { count },
+      ...frontOption(front),
+      observer: await counting(front, { count }),
     })
     onTestFinished(() => other.close())
     const listedThere = async () =>

@@ -151,15 +151,10 @@ describe('the embedded host reads from the templates', () => {
           stream: 'KEYS_ONLY',
         },
       ],
-      clients: {
-        id: 'api-Api',
-        kind: 'httpApi',
-        routes: [
-          { key: 'ANY /v1/x', functionName: 'x-login' },
-          { key: '$default', functionName: 'x-login' },
-        ],
-      },
-      endsRule: '',
+      clients: [
+        { key: 'ANY /v1/x', functionName: 'x-login' },
+        { key: '$default', functionName: 'x-login' },
+      ],
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
       streams: [
         {

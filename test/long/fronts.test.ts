@@ -8,15 +8,15 @@ import {
 } from '../../infra/local/pair/dr-client.ts'
 import { joinLocalPair, startClusterPair, waitUntilPairSettled } from '../../infra/local/pair/pair.ts'
 import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts'
-import { localFronts } from '../../infra/local/template/synth.ts'
 import { linkPath } from '../../shared/link/routes.ts'
+import { frontOption, localFronts } from '../support/service/other-fronts.ts'
 
 // Runs a pair behind each front end, with the front end's event format and its path of the link.
 // `FRONT=loadBalancer npm run test:host` runs the client tests behind each front end.
 
 describe.each(localFronts)('a pair behind %s', front => {
   test('joins, replicates, and serves listings and tokens after a planned switch', async () => {
-    const pair = await startClusterPair({ port: 0, memory: true, unlisted: true, front })
+    const pair = await startClusterPair({ port: 0, memory: true, unlisted: true, ...frontOption(front) })
     try {
       const joined = await joinLocalPair(pair, () => undefined)
       if (!joined) throw new Error('they did not join')

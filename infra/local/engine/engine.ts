@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import {
@@ -127,10 +127,15 @@ async function closeToOthers(
 }
 
 /**
- * Returns the secret prefix of a cluster's table names in its own engine. The cluster's directory stores the
- * prefix.
+ * Returns the prefix of a cluster's table names. In the cluster's own engine the prefix is secret, and the cluster's
+ * directory stores the prefix. In another engine the prefix separates clusters, and earlier runs of a cluster without
+ * stored state.
  */
-export function readTablePrefix(directory: string): string {
+export function chooseTablePrefix(
+  { cluster, memory }: { cluster: string; memory: boolean },
+  directory: string,
+): string {
+  if (externalEngineUrl() !== '') return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
   const file = `${directory}/tables.json`
   const kept = readTextFile(file)
   if (kept !== undefined) return (JSON.parse(kept) as { prefix: string }).prefix

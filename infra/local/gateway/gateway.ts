@@ -3,22 +3,19 @@ import { createHttpServer, type SentAnswer } from '../../../shared/front/http-se
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { type ListeningServer, startLoopbackServer } from '../os/loopback.ts'
-import { type CountMetric, metricOfFront } from '../template/counts.ts'
-import type { FrontModel } from '../template/fronts.ts'
 import { acceptListRequests } from './list-verb.ts'
-import { createFunctionFinder } from './routes.ts'
-import { type FunctionAnswer, getFrontEventShape } from './shapes.ts'
+import type { Front, FunctionAnswer } from './shapes.ts'
 
 export interface LocalGatewayOptions {
-  front: FrontModel
+  front: Front
   port: number
   invoke: (functionName: string, event: unknown) => Promise<unknown>
   /** returns the promise that requests wait for, except requests of the link */
   hold?: () => Promise<void> | undefined
   /** paths that only this host serves, by method and path */
   extra?: Readonly<Record<string, string>>
-  /** called for each 5xx answer */
-  count?: CountMetric
+  /** called for each 5xx answer, with its sender: the function or the front end itself */
+  onServerError?: (by: 'function' | 'front') => void
 }
 
 /**
@@ -26,15 +23,13 @@ export interface LocalGatewayOptions {
  * request and answer.
  */
 export async function startLocalGateway({
-  front,
+  front: { find, shape },
   port,
   invoke,
   hold = () => undefined,
   extra = {},
-  count = () => undefined,
+  onServerError = () => undefined,
 }: LocalGatewayOptions): Promise<ListeningServer> {
-  const find = createFunctionFinder(front)
-  const shape = getFrontEventShape(front)
   const { limits, faults, own } = shape
   async function answer(request: IncomingMessage, body: Buffer): Promise<SentAnswer> {
     const { method, path, whole, event } = shape.read(request, body)
@@ -44,10 +39,10 @@ export async function startLocalGateway({
     if (functionName === undefined) return own(404)
     try {
       const answered = shape.answered((await invoke(functionName, event)) as FunctionAnswer)
-      if (answered.status >= 500) count(metricOfFront(front, 'function'))
+      if (answered.status >= 500) onServerError('function')
       return answered
     } catch (error) {
-      count(metricOfFront(front, 'front'))
+      onServerError('front')
       return own(error instanceof InvocationFault && error.timedOut ? faults.late : faults.failed)
     }
   }

@@ -1,20 +1,7 @@
 import type { ApiRoute } from '../template/api-definitions.ts'
-import type { FrontModel } from '../template/fronts.ts'
 
 /** Finds the function that a front end calls for a verb and a path, or undefined if no route matches. */
 export type FindFunction = (method: string, path: string) => string | undefined
-
-export function createFunctionFinder(front: FrontModel): FindFunction {
-  if (front.kind !== 'alb') {
-    const find = createRouteFinder(front.routes)
-    // a REST API ignores a trailing slash (docs/look-up/unverified.md#final-slash)
-    const seen = (path: string) => (front.kind === 'restApi' ? path.replace(/(?<=.)\/$/, '') : path)
-    return (method, path) => find(method, seen(path))
-  }
-  const { rules, otherwise } = front
-  return (_method, path) =>
-    rules.find(({ expressions }) => expressions.some(one => one.test(path)))?.functionName ?? otherwise
-}
 
 /**
  * Finds the route of a request: exact paths before greedy ones, fixed segments before variables, then `$default`.

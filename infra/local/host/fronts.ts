@@ -1,9 +1,10 @@
 import { startLocalGateway } from '../gateway/gateway.ts'
 import { startLinkPort } from '../gateway/link-port.ts'
+import { createHttpApi, type Front } from '../gateway/shapes.ts'
 import { unroutedPathReasons } from '../gateway/unrouted.ts'
+import type { HostObserver } from '../lambda/lambdas.ts'
 import { findSteadyPort, type ListeningServer } from '../os/loopback.ts'
-import type { AssemblyModel, FunctionModel } from '../template/assembly.ts'
-import type { CountMetric } from '../template/counts.ts'
+import type { AssemblyModel, AssemblyResources, FunctionModel } from '../template/assembly.ts'
 
 /** Ports of the clients' front end and, if separate, of the other clusters' front end. */
 export interface FrontPorts {
@@ -36,29 +37,49 @@ export function dropAddresses(one: FunctionModel): FunctionModel {
   return { ...one, environment }
 }
 
+/** A front end for clients that the host itself does not imitate. */
+export interface ImitatedFront {
+  /** settings that choose this front end */
+  settings: object
+  /** reads this front end from the templates */
+  read(resources: AssemblyResources): Front
+}
+
 interface FrontsOptions {
+  /** `linkPort`: port for gRPC, if the clients' front end takes calls of other clusters; 0: any */
+  options: { linkPort?: number; observer?: HostObserver }
   model: AssemblyModel
+  /** front end for clients; undefined: the HTTP API */
+  clients: Front | undefined
   ports: FrontPorts
-  /** port for gRPC, if the clients' front end takes calls of other clusters; 0: any */
-  linkPort: number | undefined
   invoke: (functionName: string, event: unknown) => Promise<unknown>
   hold: () => Promise<void> | undefined
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
-  count: CountMetric | undefined
 }
 
 /** Starts the fronts for clients and for other clusters. */
 export async function startLocalFronts(
-  options: FrontsOptions,
+  site: FrontsOptions,
 ): Promise<{ gateway: ListeningServer; link: ListeningServer }> {
-  const { model, ports, linkPort, invoke, hold, started, count } = options
-  const counted = count && { count }
-  const extra = loopbackOnly(model)
+  const { model, clients, ports, invoke, hold, started } = site
+  const { linkPort, observer } = site.options
   const gateway = started(
-    await startLocalGateway({ front: model.clients, port: ports.clients, invoke, hold, extra, ...counted }),
+    await startLocalGateway({
+      front: clients ?? createHttpApi(model.clients),
+      port: ports.clients,
+      invoke,
+      hold,
+      extra: loopbackOnly(model),
+      onServerError: by => observer?.onServerError('clients', by),
+    }),
   )
   const link = model.link
-    ? await startLocalGateway({ front: model.link, port: ports.link ?? 0, invoke, ...counted })
+    ? await startLocalGateway({
+        front: createHttpApi(model.link),
+        port: ports.link ?? 0,
+        invoke,
+        onServerError: by => observer?.onServerError('link', by),
+      })
     : await startLinkPort(gateway.url, linkPort)
   return { gateway, link: started(link) }
 }

@@ -1,19 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defined } from '../../../shared/values/defined.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../../build/authorities.ts'
 import { buildVariablesOfFunction } from '../../build/function-table.ts'
-import {
-  endStaleEngine,
-  externalEngineUrl,
-  type LocalEngine,
-  readTablePrefix,
-  startEngine,
-} from '../engine/engine.ts'
+import { chooseTablePrefix, endStaleEngine, type LocalEngine, startEngine } from '../engine/engine.ts'
 import { startExpirySweeper } from '../engine/sweeper.ts'
-import { type InvocationCounting, type LocalLambdas, startLocalLambdas } from '../lambda/lambdas.ts'
+import type { Front } from '../gateway/shapes.ts'
+import { type HostObserver, type LocalLambdas, startLocalLambdas } from '../lambda/lambdas.ts'
 import type { PoolCapacity } from '../lambda/pool.ts'
 import { startLambdaApi } from '../lambda/service.ts'
 import { buildLambdaVariables } from '../lambda/variables.ts'
@@ -31,9 +25,21 @@ import type { HomeAccount } from '../provider/state/imitated-aws.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import { startLocalWorkflows } from '../states/workflows.ts'
 import { startStreamPollers } from '../streams/poller.ts'
-import { type AssemblyModel, type FunctionModel, readAssembly } from '../template/assembly.ts'
-import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
-import { addressVariables, choosePorts, dropAddresses, findFunctionName, startLocalFronts } from './fronts.ts'
+import {
+  type AssemblyModel,
+  type FunctionModel,
+  readAssembly,
+  readResourcesIn,
+} from '../template/assembly.ts'
+import { synthesiseAndBundle } from '../template/synth.ts'
+import {
+  addressVariables,
+  choosePorts,
+  dropAddresses,
+  findFunctionName,
+  type ImitatedFront,
+  startLocalFronts,
+} from './fronts.ts'
 import { createLogLineWriter } from './function-lines.ts'
 import { initialiseCluster, type SetKeys } from './initialise.ts'
 import { makeClusterKeys } from './keys.ts'
@@ -63,8 +69,8 @@ export interface LocalHostOptions {
   /** port of the metadata service of the instance `WORKLOAD_INSTANCE`; 0: any */
   metadataPort?: number
   legacySignatures?: boolean
-  /** front end, named as in the setting `front`; default: the HTTP API */
-  front?: LocalFront
+  /** front end for clients; default: the HTTP API */
+  front?: ImitatedFront
   /** folder with CA certificates, as the setting `caBundles` */
   caBundles?: string
   /** id of the command that runs the pair of this cluster */
@@ -85,8 +91,7 @@ export interface LocalHostOptions {
   peer?: string
   /** region that the cluster pretends to run in; default: that of `HOME_ACCOUNT` */
   region?: string
-  /** receives the counts that AWS would keep of functions */
-  counting?: InvocationCounting
+  observer?: HostObserver
   /** receives the lines that functions print */
   onLine?: (functionName: string, line: string) => void
   /** called when the root token or the accepted recovery shares change */
@@ -127,6 +132,8 @@ interface Site {
   options: LocalHostOptions
   directory: string
   model: AssemblyModel
+  /** front end for clients; undefined: the HTTP API */
+  clients: Front | undefined
   home: HomeAccount
   /** registers a started part for closing */
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
@@ -142,11 +149,16 @@ export async function startLocalHost(options: LocalHostOptions): Promise<LocalHo
   const close = () => closeAll(closers.reverse())
   try {
     await endStaleEngine(directory)
-    const { legacySignatures = false, front = 'httpApi' } = options
-    const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures, front })
+    const { legacySignatures = false, front } = options
+    const { assembly, bundles } = await synthesiseAndBundle({
+      legacySignatures,
+      front: front?.settings ?? {},
+    })
     const home = { ...HOME_ACCOUNT, ...(options.region === undefined ? {} : { region: options.region }) }
-    const tablePrefix = prefixOf(options, directory)
-    const template = readAssembly(assembly, { ...home, bundles, tablePrefix })
+    const tablePrefix = chooseTablePrefix(options, directory)
+    const place = { ...home, bundles, tablePrefix }
+    const template = readAssembly(assembly, place)
+    const clients = front?.read(readResourcesIn(assembly, place))
     const functions = template.functions.map(one => withSettings(dropAddresses(one), options))
     const model = { ...template, functions }
     const started: Site['started'] = part => {
@@ -154,7 +166,7 @@ export async function startLocalHost(options: LocalHostOptions): Promise<LocalHo
       return part
     }
     let onKeys = (_: SetKeys): void => undefined
-    const site = { options, directory, model, home, started, setKeys: {} }
+    const site = { options, directory, model, clients, home, started, setKeys: {} }
     const { file, known, ...rest } = await assemble(site, keys => onKeys(keys))
     const fileFolder = chooseAuditFileFolder(options, directory)
     const told = publishClusterFile(fileFolder, file, options.memory)
@@ -251,13 +263,10 @@ async function assemble(
     startAbsence(() => lambdas.invoke(findFunctionName(model, 'on-pull'), HOST_RETURNS), !options.memory),
   )
   const { gateway, link } = await startLocalFronts({
-    model,
+    ...site,
     ports,
-    linkPort: options.linkPort,
     invoke: lambdas.invoke,
     hold: absence.over,
-    started,
-    count: options.counting?.count,
   })
   const known = await followKeys(site, {
     kept: await initialiseCluster(gateway.url, directory),
@@ -338,7 +347,7 @@ async function startFunctions(
         environment: () => ({ ...variables, ...late }),
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,
-        counting: options.counting,
+        observer: options.observer,
         onLine: (folder: string, line: string) => {
           keepLine(line)
           options.onLine?.(folder, line)
@@ -351,7 +360,10 @@ async function startFunctions(
   )
   late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaApi(lambdas, keys)).url
   late.AWS_ENDPOINT_URL_SFN = started(
-    await startLocalWorkflows(model, directory, lambdas, { keys, count: options.counting?.count }),
+    await startLocalWorkflows(model, directory, lambdas, {
+      keys,
+      onFailure: options.observer?.onFailedExecution,
+    }),
   ).url
   const urls = { lambda_url: late.AWS_ENDPOINT_URL_LAMBDA, states_url: late.AWS_ENDPOINT_URL_SFN }
   return { lambdas, urls }
@@ -370,15 +382,6 @@ function withSettings(one: FunctionModel, { cluster, peer = '', drill }: LocalHo
 function runtimeOf({ model }: Site, variables: Record<string, string>, folder: string) {
   const found = model.functions.find(one => one.folder === folder)
   return { code: found?.code ?? '', environment: { ...variables, ...found?.environment } }
-}
-
-/**
- * Returns the prefix of table names. In the cluster's own engine the prefix is secret. In another engine the prefix
- * separates clusters, and earlier runs of a cluster without stored state.
- */
-function prefixOf({ cluster, memory }: LocalHostOptions, directory: string): string {
-  if (externalEngineUrl() === '') return readTablePrefix(directory)
-  return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
 }
 
 const startOwnProvider = ({ options: { memory, providerPort = 0 }, directory, home }: Site) =>

@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FunctionModel } from '../template/assembly.ts'
-import { type CountMetric, metricOfQueue, metricsOfFunction } from '../template/counts.ts'
 import { createWorkActivity, type WorkActivity } from './activity.ts'
-import { InvocationFault, startLambdaProcess } from './environment.ts'
+import { startLambdaProcess } from './environment.ts'
 import { createLambdaProcessPool, type LambdaProcessPool, type PoolCapacity } from './pool.ts'
 
 /** Runs the template's functions, each environment in a thread of its own. */
@@ -32,16 +31,19 @@ export interface LocalLambdasOptions {
   timeouts?: Readonly<Record<string, number>>
   /** receives the lines that a function prints */
   onLine: (folder: string, line: string) => void
-  counting?: InvocationCounting
+  observer?: HostObserver
 }
 
-/** Receives the counts that AWS would keep of invocations. */
-export interface InvocationCounting {
-  count: CountMetric
-  /** reserved concurrency by folder, above which requests are rejected; absent: requests wait */
-  atOnce?: Readonly<Record<string, number>>
-  /** takes an event that a function failed to process; @throws if the queue cannot be reached */
-  deadLetter?: (queue: string) => void
+/** Observes functions and front ends. Tests count by an observer as AWS does. */
+export interface HostObserver {
+  /** makes an invocation, or rejects the invocation */
+  around(model: FunctionModel, invoke: () => Promise<unknown>): Promise<unknown>
+  /** called for an asynchronous event after its last failed try */
+  onLost(model: FunctionModel): void
+  /** called for each 5xx answer, with its sender: the function or the front end itself */
+  onServerError(front: 'clients' | 'link', by: 'function' | 'front'): void
+  /** called for each execution of a state machine that did not succeed */
+  onFailedExecution(): void
 }
 
 const ASYNC_TRIES = 3
@@ -53,7 +55,10 @@ const ENVIRONMENT_IDLE_MS = 60_000
 const TIMEOUT_GRACE_MS = 3000
 
 export function startLocalLambdas(options: LocalLambdasOptions): LocalLambdas {
-  const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
+  const { observer } = options
+  const pools = new Map(
+    options.functions.map(model => [model.name, { model, pool: poolFor(model, options) }] as const),
+  )
   const pending = new Set<Promise<unknown>>()
   const activity = createWorkActivity()
   let closing = false
@@ -65,7 +70,8 @@ export function startLocalLambdas(options: LocalLambdasOptions): LocalLambdas {
   const invoke = async (functionName: string, event: unknown): Promise<unknown> => {
     const found = pools.get(functionName)
     if (!found) throw new Error(`there is no function ${functionName}`)
-    return tracked(activity.during(counted(found, functionName, event, options.counting)))
+    const work = () => found.pool.invoke(event)
+    return tracked(activity.during(observer ? observer.around(found.model, work) : work()))
   }
 
   function tracked<T>(work: Promise<T>): Promise<T> {
@@ -79,7 +85,7 @@ export function startLocalLambdas(options: LocalLambdasOptions): LocalLambdas {
   }
 
   const complain = (functionName: string, text: string): void =>
-    options.onLine(pools.get(functionName)?.folder ?? functionName, text)
+    options.onLine(pools.get(functionName)?.model.folder ?? functionName, text)
 
   async function insist(functionName: string, event: unknown): Promise<void> {
     for (let tries = 1; tries <= ASYNC_TRIES && !closing; tries++) {
@@ -90,7 +96,8 @@ export function startLocalLambdas(options: LocalLambdasOptions): LocalLambdas {
         complain(functionName, `async invocation failed: ${(error as Error).message}`)
       }
     }
-    if (!closing) keepEvent(functionName, pools.get(functionName)?.deadLetters, options.counting)
+    const { model } = pools.get(functionName) ?? {}
+    if (!closing && model) observer?.onLost(model)
   }
 
   async function ended(): Promise<void> {
@@ -114,63 +121,12 @@ export function startLocalLambdas(options: LocalLambdasOptions): LocalLambdas {
   }
 }
 
-/** Invokes a function and counts the invocation as AWS does. @throws InvocationFault */
-async function counted(
-  found: Running,
-  functionName: string,
-  event: unknown,
-  { count, atOnce = {} }: InvocationCounting = NOBODY,
-): Promise<unknown> {
-  if (found.busy >= (atOnce[found.folder] ?? Infinity)) {
-    count(metricsOfFunction('Throttles', functionName))
-    throw new InvocationFault('Rate Exceeded.', { type: 'TooManyRequestsException' })
-  }
-  count(metricsOfFunction('Invocations', functionName))
-  found.busy += 1
-  try {
-    return await found.pool.invoke(event)
-  } catch (error) {
-    count(metricsOfFunction('Errors', functionName))
-    throw error
-  } finally {
-    found.busy -= 1
-  }
-}
-
-/**
- * Puts an event that a function failed to process into the function's dead-letter queue, if it has such a
- * queue.
- */
-function keepEvent(
-  functionName: string,
-  queue: string | undefined,
-  { count, deadLetter = () => undefined }: InvocationCounting = NOBODY,
-): void {
-  if (queue === undefined) return
-  try {
-    deadLetter(queue)
-    count(metricOfQueue(queue))
-  } catch {
-    count(metricsOfFunction('DeadLetterErrors', functionName))
-  }
-}
-
-const NOBODY: InvocationCounting = { count: () => undefined }
-
-interface Running {
-  folder: string
-  deadLetters: string | undefined
-  pool: LambdaProcessPool
-  /** running requests */
-  busy: number
-}
-
 function poolFor(
   model: FunctionModel,
   { environment, capacity, timeouts = {}, onLine }: LocalLambdasOptions,
-): Running {
-  const { folder, deadLetters } = model
-  const pool = createLambdaProcessPool(
+): LambdaProcessPool {
+  const { folder } = model
+  return createLambdaProcessPool(
     onChange =>
       startLambdaProcess({
         model,
@@ -181,5 +137,4 @@ function poolFor(
       }),
     capacity,
   )
-  return { folder, deadLetters, pool, busy: 0 }
 }

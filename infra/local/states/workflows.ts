@@ -3,7 +3,6 @@ import type { LocalLambdas } from '../lambda/lambdas.ts'
 import type { ListeningServer } from '../os/loopback.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { AssemblyModel } from '../template/assembly.ts'
-import { type CountMetric, metricOfRule } from '../template/counts.ts'
 import { systemStatesClock } from './dependencies.ts'
 import { startStateMachines } from './machines.ts'
 import { startStatesService } from './service.ts'
@@ -13,7 +12,8 @@ import { FunctionFault } from './task.ts'
 interface WorkflowOptions {
   /** access keys of allowed callers of the API */
   keys: readonly AccessKeyPair[]
-  count?: CountMetric | undefined
+  /** called for each execution that did not succeed */
+  onFailure?: (() => void) | undefined
 }
 
 /**
@@ -21,16 +21,16 @@ interface WorkflowOptions {
  * a start resumes unfinished executions.
  */
 export async function startLocalWorkflows(
-  { machines: models, endsRule }: Pick<AssemblyModel, 'machines' | 'endsRule'>,
+  { machines: models }: Pick<AssemblyModel, 'machines'>,
   directory: string,
   lambdas: LocalLambdas,
-  { keys, count = () => undefined }: WorkflowOptions,
+  { keys, onFailure = () => undefined }: WorkflowOptions,
 ): Promise<ListeningServer> {
   const machines = startStateMachines({
     store: openStateStore(`${directory}/states.sqlite`),
     time: systemStatesClock,
     definitions: new Map(models.map(({ arn, definition }) => [arn, definition])),
-    onFailure: () => count(metricOfRule(endsRule)),
+    onFailure,
     invoke: (name, event) => lambdas.invoke(name.split(':').at(-1) ?? '', event).catch(told),
   })
   const service = await startStatesService(machines, keys)

@@ -1,13 +1,16 @@
 import * as v from 'valibot'
+import { linkPath } from '../../../shared/link/routes.ts'
+import type { ResolvedCfnResource } from './resolve.ts'
 
 const INTEGRATIONS = '#/components/x-amazon-apigateway-integrations/'
 
-const uri = v.pipe(v.string(), v.regex(/:function:[\w-]+\/invocations$/))
+/** The address by which an API invokes a function. */
+export const functionUri = v.pipe(v.string(), v.regex(/:function:[\w-]+\/invocations$/))
 const shared = v.strictObject({
   type: v.literal('aws_proxy'),
   httpMethod: v.literal('POST'),
   payloadFormatVersion: v.literal('2.0'),
-  uri,
+  uri: functionUri,
 })
 const operation = v.strictObject({
   isDefaultRoute: v.optional(v.literal(true)),
@@ -34,38 +37,6 @@ const httpApi = v.strictObject({
   FailOnWarnings: v.optional(v.boolean()),
 })
 
-/**
- * The part of a REST API's definition that this host supports. The host ignores the API's resource policy,
- * because all callers are on this machine.
- */
-const restApi = v.strictObject({
-  Name: v.string(),
-  Body: v.strictObject({
-    openapi: v.string(),
-    info: v.unknown(),
-    paths: v.record(
-      v.string(),
-      v.strictObject({
-        'x-amazon-apigateway-any-method': v.strictObject({
-          parameters: v.array(v.unknown()),
-          responses: v.unknown(),
-          'x-amazon-apigateway-integration': v.strictObject({
-            type: v.literal('aws_proxy'),
-            httpMethod: v.literal('POST'),
-            uri,
-          }),
-        }),
-      }),
-    ),
-    // responses for verbs that this host never passes
-    'x-amazon-apigateway-gateway-responses': v.unknown(),
-  }),
-  EndpointConfiguration: v.unknown(),
-  Policy: v.unknown(),
-  Mode: v.literal('overwrite'),
-  FailOnWarnings: v.optional(v.boolean()),
-})
-
 /** A route to a function: a verb and a path, or `$default`. */
 export interface ApiRoute {
   key: string
@@ -73,7 +44,7 @@ export interface ApiRoute {
 }
 
 /** Reads the properties of a resource by a schema. @throws Error that names what the host does not support */
-function readAs<T extends v.GenericSchema>(schema: T, properties: unknown): v.InferOutput<T> {
+export function readAs<T extends v.GenericSchema>(schema: T, properties: unknown): v.InferOutput<T> {
   const read = v.safeParse(schema, properties)
   if (read.success) return read.output
   const [fault] = read.issues
@@ -82,13 +53,14 @@ function readAs<T extends v.GenericSchema>(schema: T, properties: unknown): v.In
   )
 }
 
-const functionIn = (text: string): string => /:function:([\w-]+)\/invocations$/.exec(text)?.[1] ?? ''
+/** Returns the name of the function from the address by which an API invokes the function. */
+export const functionIn = (text: string): string => /:function:([\w-]+)\/invocations$/.exec(text)?.[1] ?? ''
 
 /**
  * Returns the routes of an HTTP API from the properties of its resource. @throws Error that names what the host does
  * not support
  */
-export function httpApiRoutesIn(properties: unknown): ApiRoute[] {
+function httpApiRoutesIn(properties: unknown): ApiRoute[] {
   const { paths, components } = readAs(httpApi, properties).Body
   const integrations = components['x-amazon-apigateway-integrations']
   return Object.entries(paths).map(([path, { 'x-amazon-apigateway-any-method': served }]) => {
@@ -99,11 +71,17 @@ export function httpApiRoutesIn(properties: unknown): ApiRoute[] {
   })
 }
 
-/** Returns the routes of a REST API, whose paths are below the API's stage. */
-export const restApiRoutesIn = (properties: unknown): ApiRoute[] =>
-  Object.entries(readAs(restApi, properties).Body.paths).map(
-    ([path, { 'x-amazon-apigateway-any-method': served }]) => ({
-      key: `ANY ${path}`,
-      functionName: functionIn(served['x-amazon-apigateway-integration'].uri),
-    }),
-  )
+/** Returns the routes of the API for clients and, if separate, of the API for other clusters. */
+export function findFrontsIn(ofType: (type: string) => ResolvedCfnResource[]): {
+  clients: ApiRoute[]
+  link?: ApiRoute[]
+} {
+  const apis = ofType('AWS::ApiGatewayV2::Api').map(({ properties }) => httpApiRoutesIn(properties))
+  const clients = apis.find(isForClients) ?? []
+  const link = apis.find(one => one !== clients && !isForClients(one))
+  return { clients, ...(link && { link }) }
+}
+
+/** Reports whether an API serves clients. An API for other clusters has only the link's route. */
+const isForClients = (routes: readonly ApiRoute[]): boolean =>
+  routes.some(({ key }) => !key.startsWith(`ANY ${linkPath}`))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { StreamViewType } from '@aws-sdk/client-dynamodb'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
-import { type FrontModel, findFrontsIn } from './fronts.ts'
+import { type ApiRoute, findFrontsIn } from './api-definitions.ts'
 import {
   type CfnResource,
   type CfnTemplate,
@@ -15,15 +15,13 @@ import {
 export interface AssemblyModel {
   tables: TableModel[]
   functions: FunctionModel[]
-  /** front for clients */
-  clients: FrontModel
-  /** front end for other clusters; absent: the clients' front end takes their calls */
-  link?: FrontModel
+  /** routes of the API for clients */
+  clients: ApiRoute[]
+  /** routes of the API for other clusters; absent: other clusters call the API for clients */
+  link?: ApiRoute[]
   schedules: { name: string; minutes: number; functionName: string }[]
   streams: StreamModel[]
   machines: { arn: string; definition: unknown }[]
-  /** name of the EventBridge rule that matches executions that did not succeed */
-  endsRule: string
 }
 
 export interface TableModel {
@@ -58,8 +56,6 @@ export interface FunctionModel {
   handler: string
   timeoutSeconds: number
   environment: Record<string, string>
-  /** queue of events that the function failed to process */
-  deadLetters?: string
 }
 
 /** Account and region that the host pretends to run in. */
@@ -141,6 +137,9 @@ export function readResourcesIn(directory: string, place: LocalHostPlace) {
   }
 }
 
+/** The resources of an assembly. */
+export type AssemblyResources = ReturnType<typeof readResourcesIn>
+
 /**
  * Reads a cloud assembly. An unsupported resource is an error, because ignoring it would hide a difference to AWS.
  * @param directory output directory of `app.synth()`
@@ -162,17 +161,13 @@ export function readAssembly(directory: string, place: LocalHostPlace): Assembly
     functions: ofType('AWS::Lambda::Function').map(one =>
       functionOf(one, nameOf(one.stack, one.id), assetOf(one)),
     ),
-    ...findFrontsIn({ ofType, nameOf }),
+    ...findFrontsIn(ofType),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
     streams,
     machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
       arn: arnOf(stack, id),
       definition: properties['Definition'],
     })),
-    endsRule: ofType('AWS::Events::Rule')
-      .filter(({ properties }) => properties['EventPattern'] !== undefined)
-      .map(({ stack, id }) => nameOf(stack, id))
-      .join(),
   }
 }
 
@@ -264,16 +259,14 @@ function tableOf(
 
 function functionOf({ properties }: ResolvedCfnResource, name: string, asset: Asset): FunctionModel {
   const { Variables = {} } = (properties['Environment'] ?? {}) as { Variables?: Record<string, string> }
-  const { TargetArn } = (properties['DeadLetterConfig'] ?? {}) as { TargetArn?: string }
-  return defined({
+  return {
     name,
     folder: asset.folder,
     code: asset.path,
     handler: String(properties['Handler']),
     timeoutSeconds: Number(properties['Timeout'] ?? 3),
     environment: Variables,
-    deadLetters: TargetArn?.split(':').at(-1),
-  })
+  }
 }
 
 const mapping = v.strictObject({

@@ -8,35 +8,12 @@ import { updateBuildIfOutdated } from './up-to-date.ts'
 /** Settings that differ from a deployment's defaults. */
 export interface LocalSettings {
   legacySignatures: boolean
-  /** front; default: the HTTP API */
-  front?: LocalFront
+  /** settings of a front end; default: the settings of the HTTP API */
+  front?: object
 }
 
-/** Front ends that this host imitates, by their name in the setting `front`. */
-export const localFronts = ['httpApi', 'privateRestApi', 'loadBalancer'] as const
-export type LocalFront = (typeof localFronts)[number]
-
-const certificateArn = 'arn:aws:acm:us-east-1:111122223333:certificate/local'
-const linkDomain = { name: 'link.local.example', certificateArn }
-
-/** Settings of each front end. Networks and names have no effect on one machine. */
-const fronts: Readonly<Record<LocalFront, object>> = {
-  httpApi: {},
-  privateRestApi: { front: { kind: 'privateRestApi', vpcEndpointIds: ['vpce-00000000'] }, linkDomain },
-  loadBalancer: {
-    front: {
-      kind: 'loadBalancer',
-      vpcId: 'vpc-00000000',
-      subnetIds: ['subnet-00000000', 'subnet-00000001'],
-      networks: ['127.0.0.0/8'],
-    },
-    domain: { name: 'local.example', certificateArn },
-    linkDomain,
-  },
-}
-
-const settingsOf = ({ legacySignatures, front = 'httpApi' }: LocalSettings) => ({
-  ...fronts[front],
+const settingsOf = ({ legacySignatures, front }: LocalSettings) => ({
+  ...front,
   stage: 'local',
   deletionProtection: false,
   // a local machine has no IAM to authorise invocations, and only its owner reaches it

@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node'
 import { startLocalHost } from '../../../infra/local/host/host.ts'
 import type { ClusterStateFile } from '../../../infra/local/os/cluster-file.ts'
 import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
+import { frontOption } from '../service/other-fronts.ts'
 import { frontNamed } from '../service/which-front.ts'
 
 declare module 'vitest' {
@@ -19,7 +20,7 @@ declare module 'vitest' {
 
 /** Starts one host for all integration tests. Each test file makes its own mount on the host. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const host = await startLocalHost({ cluster: 'test', port: 0, memory: true, front: frontNamed() })
+  const host = await startLocalHost({ cluster: 'test', port: 0, memory: true, ...frontOption(frontNamed()) })
   const { control: _control, adoptKeys: _adopt, runtimeOf, close, ...known } = host
   const { environment } = runtimeOf('generate-root')
   const variable = (name: string): string => environment[name] ?? ''

@@ -1,10 +1,11 @@
 import * as v from 'valibot'
 import { readAssembly, readResourcesIn } from '../../../infra/local/template/assembly.ts'
-import type { MetricPoint } from '../../../infra/local/template/counts.ts'
-import { type LocalFront, synthesiseTemplates } from '../../../infra/local/template/synth.ts'
+import { synthesiseTemplates } from '../../../infra/local/template/synth.ts'
 import { type AlarmName, type CommonAlarm, commonAlarms } from '../../../infra/watching/alarms.ts'
 import { TEST_PLACE } from '../iam/place.ts'
+import type { MetricPoint } from './counts.ts'
 import { fits } from './filter-pattern.ts'
+import { frontSettings, type LocalFront } from './other-fronts.ts'
 
 /*
  * Imitates the parts of CloudWatch that our templates use. Metrics come from events of the functions' log group, by
@@ -142,7 +143,7 @@ export type CloudWatch = Awaited<ReturnType<typeof cloudWatch>>
  * templates. Times are epoch milliseconds.
  */
 export async function cloudWatch(front: LocalFront = 'httpApi') {
-  const directory = await synthesiseTemplates({ legacySignatures: false, front })
+  const directory = await synthesiseTemplates({ legacySignatures: false, front: frontSettings[front] })
   const { ofType } = readResourcesIn(directory, TEST_PLACE)
   const functions = new Map(readAssembly(directory, TEST_PLACE).functions.map(one => [one.folder, one.name]))
   const alarms = new Map(ofType('AWS::CloudWatch::Alarm').map(({ properties }) => alarmOf(properties)))

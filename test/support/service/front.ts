@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createFunctionFinder } from '../../../infra/local/gateway/routes.ts'
+import { createRouteFinder } from '../../../infra/local/gateway/routes.ts'
 import { unroutedPathReasons } from '../../../infra/local/gateway/unrouted.ts'
 import type { AssemblyModel } from '../../../infra/local/template/assembly.ts'
 import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
@@ -56,7 +56,7 @@ function decoded(path: string): string {
 export function routing(
   model: Pick<AssemblyModel, 'clients'>,
 ): (method: string, event: FrontEvent) => string {
-  const find = createFunctionFinder(model.clients)
+  const find = createRouteFinder(model.clients)
   return (method, { rawPath = '', requestContext }) =>
     unroutedPathReasons[`${method} ${rawPath}`] ?? find(requestContext?.http?.method ?? '', rawPath) ?? ''
 }

@@ -1,4 +1,4 @@
-import { type LocalFront, localFronts } from '../../../infra/local/template/synth.ts'
+import { type LocalFront, localFronts } from './other-fronts.ts'
 
 /**
  * Returns the front end before the functions. `FRONT=loadBalancer npm run test:host` runs the same tests with

@@ -4,6 +4,7 @@ import { connect as secureConnect } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { startLocalGateway } from '../../../../../infra/local/gateway/gateway.ts'
 import { createRouteFinder } from '../../../../../infra/local/gateway/routes.ts'
+import { createHttpApi } from '../../../../../infra/local/gateway/shapes.ts'
 import { linkPath } from '../../../../../shared/link/routes.ts'
 
 const routes = [
@@ -48,7 +49,7 @@ test('requests wait while the cluster checks its role as primary, except request
     go = resolve
   })
   const gateway = await startLocalGateway({
-    front: { id: 'api', kind: 'httpApi', routes: [{ key: '$default', functionName: 'f' }] },
+    front: createHttpApi([{ key: '$default', functionName: 'f' }]),
     port: 0,
     hold: () => asked,
     invoke: async (_, event) => {
@@ -69,7 +70,7 @@ test('requests wait while the cluster checks its role as primary, except request
 
 test('a TLS client gets an error at once from the plain HTTP port', async () => {
   const gateway = await startLocalGateway({
-    front: { id: 'api', kind: 'httpApi', routes: [] },
+    front: createHttpApi([]),
     port: 0,
     invoke: async () => ({ statusCode: 204 }),
   })
@@ -96,7 +97,7 @@ test.each([
   'a client that sends %s gets an error although the client continues to send',
   async (_, sent, status, code) => {
     const gateway = await startLocalGateway({
-      front: { id: 'api', kind: 'httpApi', routes: [] },
+      front: createHttpApi([]),
       port: 0,
       invoke: async () => ({ statusCode: 204 }),
     })

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { startLocalGateway } from '../../../../../infra/local/gateway/gateway.ts'
 import type { ListeningServer } from '../../../../../infra/local/os/loopback.ts'
-import type { FrontModel } from '../../../../../infra/local/template/fronts.ts'
 import { type FrontEvent, frontOfEvent, toHttpRequest } from '../../../../../shared/http/events.ts'
+import { type FrontModel, imitated } from '../../../../support/service/other-fronts.ts'
 
 const restApi: FrontModel = {
   id: 'api',
@@ -38,7 +38,7 @@ afterEach(async () => {
 async function started(front: FrontModel, answer: object | (() => never) = { statusCode: 204 }) {
   const called: { name: string; event: FrontEvent }[] = []
   gateway = await startLocalGateway({
-    front,
+    front: imitated(front),
     port: 0,
     invoke: async (name, event) => {
       called.push({ name, event: event as FrontEvent })
