@@ -85,7 +85,8 @@ export async function chooseFreePort(port: number): Promise<number> {
   return port
 }
 
-const release = async (server: Server): Promise<void> => {
+/** Closes a server, and waits until its last connection has ended. */
+export const release = async (server: Server): Promise<void> => {
   const closed = once(server, 'close')
   server.close()
   await closed

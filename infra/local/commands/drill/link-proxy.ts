@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { createServer } from 'node:tls'
 import type { TlsSecrets } from '../../gateway/tls.ts'
-import { listenOnLoopback } from '../../os/loopback.ts'
+import { listenOnLoopback, release } from '../../os/loopback.ts'
 
 /** A proxy before a cluster that ends TLS, as load balancers do, and can cut the link. */
 export interface LinkProxy {
@@ -37,7 +37,7 @@ export async function startLinkProxy(target: string, tls: TlsSecrets): Promise<L
     },
     close: async () => {
       cut()
-      await new Promise(resolve => server.close(resolve))
+      await release(server)
     },
   }
 }
