@@ -1,4 +1,4 @@
-import type { AskCluster } from '../replication/drill/run.ts'
+import type { AskCluster, DrillMember } from '../replication/drill/run.ts'
 
 /** Milliseconds that a cluster may take to answer. The cluster's gateway gives up after the same time. */
 const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
@@ -8,12 +8,12 @@ const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
  * @param bases scheme and host of each cluster
  */
 export const createClusterApi =
-  (bases: Readonly<Record<'own' | 'peer', string>>): AskCluster =>
+  (bases: Readonly<Record<DrillMember, string>>, timeoutMs = CLUSTER_ANSWER_TIMEOUT_MS): AskCluster =>
   async (to, method, path, { body, token } = {}) => {
     const answer = await fetch(`${bases[to]}/v1/${path}`, {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(CLUSTER_ANSWER_TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
       headers: token ? { 'x-vault-token': token } : {},
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })

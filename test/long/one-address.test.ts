@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkoutRoot } from '../../infra/checkout.ts'
 import { signLogin } from '../../infra/command/login/signed-login.ts'
 import { HEALTH_CHECK_INTERVAL_S, SHARED_NAME_TTL_S } from '../../infra/constructs/fronts/shared-name.ts'
-import { makeClusterFollow, waitUntilCaughtUp } from '../../infra/local/commands/drill/drill.ts'
+import { waitUntilCaughtUp } from '../../infra/local/commands/drill/drill.ts'
 import { createFailoverToken } from '../../infra/local/commands/drill/failover-token.ts'
 import { demonstrateLogins } from '../../infra/local/commands/start/demonstration.ts'
 import type { LocalHost } from '../../infra/local/host/host.ts'
@@ -16,6 +16,7 @@ import { pictureOf } from '../bench/picture.ts'
 import { type KindName, kinds, programs, startWorkload, type Workload } from '../support/address/clients.ts'
 import { type Door, type SharedName, startSharedName } from '../support/address/shared-name.ts'
 import { type LinkTap, startLinkTap } from '../support/faults/link-tap.ts'
+import { makeClusterFollow } from '../support/service/follow.ts'
 
 // Workloads in Go, Python and Node renew and log in by one address during a planned switch and two
 // disasters. The name behaves as the template's DNS records, but `SCALE` times faster (1: as on AWS). The

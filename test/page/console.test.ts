@@ -11,6 +11,7 @@ import type { LocalHost } from '../../infra/local/host/host.ts'
 import { findSteadyPort } from '../../infra/local/os/loopback.ts'
 import { requestHost } from '../../infra/local/pair/dr-client.ts'
 import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
+import { makeClusterFollow } from '../support/service/follow.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 import { type Opened, openBrowser, opened, shots } from './browser.ts'
 
@@ -133,18 +134,23 @@ describe('the console pages of two clusters during planned and forced switches',
     const { page } = west
     expect(await page.isDisabled('#promote')).toBe(true)
     await says(page, 'promote-why', 'Enter a DR operation token first.')
-    const switched = await switchPrimaryOver(
-      rehearsal,
-      { from: rehearsal.east, to: rehearsal.west },
-      { promote: () => promoted(west, 'west') },
-    )
+    const rejoin = (from: LocalHost, to: LocalHost) => () =>
+      makeClusterFollow(from.cluster, from, to, rehearsal.token)
+    const there = { from: rehearsal.east, to: rehearsal.west }
+    const switched = await switchPrimaryOver(rehearsal, there, {
+      promote: () => promoted(west, 'west'),
+      rejoin: rejoin(rehearsal.east, rehearsal.west),
+    })
     expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
     await shows(page, 'own', 'serving')
     await shows(page, 'peer', 'streaming')
     expect(await page.textContent('#work-shown')).toMatch(/promotion on west has ended[\s\S]*serve: .* ✓/)
     await shots(page, 'switched')
     const back = { from: rehearsal.west, to: rehearsal.east }
-    await switchPrimaryOver(rehearsal, back, { promote: () => promoted(east, 'east') })
+    await switchPrimaryOver(rehearsal, back, {
+      promote: () => promoted(east, 'east'),
+      rejoin: rejoin(rehearsal.west, rehearsal.east),
+    })
     await shows(east.page, 'own', 'serving')
   })
 

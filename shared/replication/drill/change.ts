@@ -5,7 +5,7 @@ import { RunStopped, type SetCluster, type SetRunInput, takeSetStep } from '../.
 import { type AnsweringCluster, hasAnswered, observeCluster } from '../../set/status.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { ok, PENDING_RESULT, type Result } from '../../values/result.ts'
-import { type DrillApiAnswer, type DrillDependencies, DrillStopped } from './run.ts'
+import { type DrillApiAnswer, type DrillDependencies, type DrillMember, DrillStopped } from './run.ts'
 import { type ServingInterruptions, watchServing } from './watch.ts'
 
 const DR = 'sys/replication/dr'
@@ -13,10 +13,10 @@ const DR = 'sys/replication/dr'
 const DRILL_LOOK_PAUSE_MS = 250
 const DRILL_SEND_PAUSE_MS = 1000
 
-/** The clusters of a drill. `own` is the primary when the drill begins and ends. */
-export type DrillMember = 'own' | 'peer'
+/** The switch to the peer, and the switch back. */
+export type DrillWay = 'there' | 'back'
 const may = ['promote', 'follow'] as const
-const goals: Readonly<Record<'there' | 'back', SetGoal>> = {
+const goals: Readonly<Record<DrillWay, SetGoal>> = {
   there: { kind: 'switch', allowedActions: may, waits: WAIT_LIMITS_MS },
   back: { kind: 'switchBack', allowedActions: may, waits: WAIT_LIMITS_MS },
 }
@@ -74,7 +74,7 @@ const SEND_TIMEOUT_MS = 10 * 60_000
 export async function changeDrillRoles(
   drilling: DrillDependencies,
   drill: DrillRecord,
-  way: 'there' | 'back',
+  way: DrillWay,
   until: RoleChangeStage,
 ): Promise<Result<Partial<DrillRecord>, 'pending'>> {
   const { clock } = drilling
@@ -96,7 +96,6 @@ export async function changeDrillRoles(
     },
     afterStep: async () => {
       unserved = (await endWatch?.())?.longestGap ?? unserved
-      endWatch = undefined
     },
   }
   try {

@@ -2,13 +2,11 @@ import type { DrillRecord } from '../../model/drill.ts'
 import { key } from '../../storage/kinds.ts'
 import { formatTime } from '../../values/time.ts'
 import { type OperationStepResult, STEP_DONE } from '../operation/run.ts'
-import { type DrillRun, noteDrillProgress, readDrill } from './run.ts'
+import { createDrillRecord, type DrillRun, noteDrillProgress, readDrill } from './run.ts'
 import { adviceForStep } from './steps.ts'
 
 /** Milliseconds after which a running drill counts as dead, so that another drill may begin. */
 const LONGEST_DRILL_MS = 2 * 3_600_000
-
-const nothingYet = { unserved: null, lost: null }
 
 /**
  * Stores the beginning of a drill.
@@ -21,17 +19,7 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   if (last?.data.id === id) return true
   if (record?.data.mode !== 'primary') return false
   if (last?.data.status === 'running' && now - last.data.startedAt < LONGEST_DRILL_MS) return false
-  const drill: DrillRecord = {
-    id,
-    status: 'running',
-    step: 'check',
-    startedAt: now,
-    stepAt: now,
-    peer: '',
-    there: nothingYet,
-    back: nothingYet,
-  }
-  await noteDrillProgress(run, last, drill)
+  await noteDrillProgress(run, last, createDrillRecord(id, now))
   return true
 }
 

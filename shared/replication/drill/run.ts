@@ -12,9 +12,12 @@ export interface DrillApiAnswer {
   text: string
 }
 
+/** The clusters of a drill. `own` is the primary when the drill begins and ends. */
+export type DrillMember = 'own' | 'peer'
+
 /** Calls the API of a cluster. @throws Error without an answer */
 export type AskCluster = (
-  to: 'own' | 'peer',
+  to: DrillMember,
   method: 'GET' | 'POST',
   path: string,
   options?: { body?: object; token?: string },
@@ -45,12 +48,26 @@ export interface DrillRun {
   deadline: number
 }
 
+const NOT_MEASURED = { unserved: null, lost: null }
+
+/** Creates the record of a drill that begins now. */
+export const createDrillRecord = (id: string, now: number): DrillRecord => ({
+  id,
+  status: 'running',
+  step: 'check',
+  startedAt: now,
+  stepAt: now,
+  peer: '',
+  there: NOT_MEASURED,
+  back: NOT_MEASURED,
+})
+
 /** The drill stops: a cluster refused it before anything changed, or an operator must decide. */
 export class DrillStopped extends Error {
   override readonly name = 'DrillStopped'
 }
 
-export async function readDrill({ ports }: Pick<DrillRun, 'ports'>, id: string): Promise<Item<'drill'>> {
+export async function readDrill({ ports }: DrillRun, id: string): Promise<Item<'drill'>> {
   const [item] = await ports.store.read([key('drill')])
   if (item?.data.id !== id) throw new DrillStopped('another drill has begun meanwhile')
   return item
@@ -58,7 +75,7 @@ export async function readDrill({ ports }: Pick<DrillRun, 'ports'>, id: string):
 
 /** Stores the progress of a drill. Throws if another run has stored its progress first. */
 export async function noteDrillProgress(
-  { ports }: Pick<DrillRun, 'ports'>,
+  { ports }: DrillRun,
   before: Item<'drill'> | undefined,
   drill: DrillRecord,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { linkToPrimaryOf } from '../../model/cluster.ts'
 import type { DrillRecord } from '../../model/drill.ts'
 import { judgePair } from '../../set/pair.ts'
-import { WAIT_LIMITS_MS } from '../../set/plan.ts'
+import { type RoleChangeStage, WAIT_LIMITS_MS } from '../../set/plan.ts'
 import { findReadinessFault } from '../../set/readiness.ts'
 import { key } from '../../storage/kinds.ts'
 import { ok, PENDING_RESULT, type Result } from '../../values/result.ts'
@@ -9,7 +9,7 @@ import { type OperationStepResult, STEP_AGAIN, STEP_DONE } from '../operation/ru
 import {
   changeDrillRoles,
   countLostCommits,
-  type DrillMember,
+  type DrillWay,
   fetchReadiness,
   readDrillMember,
 } from './change.ts'
@@ -27,10 +27,6 @@ interface DrillStep {
   next: string
 }
 
-/** Milliseconds between two looks at the clusters, and between two checks before a drill. */
-const DRILL_STEP_PAUSE_MS = 2000
-const CHECK_PAUSE_MS = 5000
-
 const ADVICE_UNCHANGED =
   'nothing has changed on either cluster: remove the obstacle that the drill reports, or wait for the next drill'
 const ADVICE_SWITCHING =
@@ -42,35 +38,22 @@ const ADVICE_SWITCHING_BACK =
 const ADVICE_PEER_FOLLOWS =
   'this cluster is the primary again and serves clients; make the peer follow this cluster by a token of this cluster and secondary/update-primary (runbook failback)'
 
+const createStep = (name: string, way: DrillWay, stage: RoleChangeStage, next: string): DrillStep => ({
+  name,
+  work: (drilling, drill) =>
+    stage === 'settle' ? settle(drilling, drill, way) : changeDrillRoles(drilling, drill, way, stage),
+  next,
+})
+
 /** The steps of a drill in order: a planned switch to the peer, and back. No step uses force. */
 export const drillSteps: readonly DrillStep[] = [
   { name: 'check', work: check, next: ADVICE_UNCHANGED },
-  {
-    name: 'there',
-    work: (run, drill) => changeDrillRoles(run, drill, 'there', 'promote'),
-    next: ADVICE_SWITCHING,
-  },
-  {
-    name: 'follow',
-    work: (run, drill) => changeDrillRoles(run, drill, 'there', 'follow'),
-    next: ADVICE_FOLLOW_PEER,
-  },
-  { name: 'settle', work: (run, drill) => settle(run, drill, 'own', 'there'), next: ADVICE_FOLLOW_PEER },
-  {
-    name: 'back',
-    work: (run, drill) => changeDrillRoles(run, drill, 'back', 'promote'),
-    next: ADVICE_SWITCHING_BACK,
-  },
-  {
-    name: 'follow back',
-    work: (run, drill) => changeDrillRoles(run, drill, 'back', 'follow'),
-    next: ADVICE_PEER_FOLLOWS,
-  },
-  {
-    name: 'settle back',
-    work: (run, drill) => settle(run, drill, 'peer', 'back'),
-    next: ADVICE_PEER_FOLLOWS,
-  },
+  createStep('there', 'there', 'promote', ADVICE_SWITCHING),
+  createStep('follow', 'there', 'follow', ADVICE_FOLLOW_PEER),
+  createStep('settle', 'there', 'settle', ADVICE_FOLLOW_PEER),
+  createStep('back', 'back', 'promote', ADVICE_SWITCHING_BACK),
+  createStep('follow back', 'back', 'follow', ADVICE_PEER_FOLLOWS),
+  createStep('settle back', 'back', 'settle', ADVICE_PEER_FOLLOWS),
 ]
 
 /**
@@ -106,12 +89,11 @@ async function check(
   drilling: DrillDependencies,
   { stepAt }: DrillRecord,
 ): Promise<Result<Partial<DrillRecord>, 'pending'>> {
-  const { clock } = drilling
   try {
     return ok({ peer: await checkBoth(drilling) })
   } catch (error) {
-    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= WAIT_LIMITS_MS.obstacle) throw error
-    await clock.sleep(CHECK_PAUSE_MS)
+    const isOver = drilling.clock.now() - stepAt >= WAIT_LIMITS_MS.obstacle
+    if (!(error instanceof DrillStopped) || isOver) throw error
     return PENDING_RESULT
   }
 }
@@ -123,16 +105,14 @@ async function check(
 async function settle(
   drilling: DrillDependencies,
   drill: DrillRecord,
-  member: DrillMember,
-  way: 'there' | 'back',
+  way: DrillWay,
 ): Promise<Result<Partial<DrillRecord>, 'pending'>> {
-  const { clock } = drilling
+  const member = way === 'there' ? 'own' : 'peer'
   const fault = findReadinessFault(member, await fetchReadiness(drilling, member))
   const lost = fault ? undefined : await countLostCommits(drilling, member, drill.startedAt)
   if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
-  if (clock.now() - drill.stepAt >= WAIT_LIMITS_MS['catching-up'])
+  if (drilling.clock.now() - drill.stepAt >= WAIT_LIMITS_MS['catching-up'])
     throw new DrillStopped(fault || `the report of the lost commits of ${member} was not complete in time`)
-  await clock.sleep(DRILL_STEP_PAUSE_MS)
   return PENDING_RESULT
 }
 

@@ -4,7 +4,6 @@ export interface ServingInterruptions {
   mostAtOnce: number
   /** longest time in milliseconds without a serving cluster */
   longestGap: number
-  samples: number
   /** `witness` has the answers when several clusters served, and the time of these calls */
   witness?: string
 }
@@ -20,7 +19,7 @@ export function watchServing(
   clock: { now(): number; sleep(ms: number): Promise<unknown> },
   everyMs: number,
 ): () => Promise<ServingInterruptions> {
-  const watched: ServingInterruptions = { mostAtOnce: 0, longestGap: 0, samples: 0 }
+  const watched: ServingInterruptions = { mostAtOnce: 0, longestGap: 0 }
   let isOver = false
   const look = async (): Promise<ServingInterruptions> => {
     let served = clock.now()
@@ -35,7 +34,6 @@ export function watchServing(
           watched.witness ??= [new Date(asked).toISOString(), ...answers, ...again].join(' ')
         answers = again
       }
-      watched.samples += 1
       watched.mostAtOnce = Math.max(watched.mostAtOnce, answers.length)
       if (answers.length > 0 || isLast) watched.longestGap = Math.max(watched.longestGap, now - served)
       if (answers.length > 0) served = now

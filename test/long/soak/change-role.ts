@@ -1,13 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
-import {
-  makeClusterFollow,
-  readReportedTokens,
-  waitUntilCaughtUp,
-} from '../../../infra/local/commands/drill/drill.ts'
-import { type AcknowledgedLogin, findUnknownLogins } from '../../../infra/local/commands/drill/load.ts'
+import { readReportedTokens, waitUntilCaughtUp } from '../../../infra/local/commands/drill/drill.ts'
+import { findUnknownLogins } from '../../../infra/local/commands/drill/load.ts'
 import type { LocalHost } from '../../../infra/local/host/host.ts'
 import { readDrStatus, requestReplication, waitUntilTrue } from '../../../infra/local/pair/dr-client.ts'
+import { makeClusterFollow } from '../../support/service/follow.ts'
 import type { SoakSet } from './soak-set.ts'
 import { askTap, insist } from './weather.ts'
 
@@ -46,7 +43,11 @@ export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Ki
   const checked = acknowledged.filter(
     ({ at }) => at > begun - AT_RISK_MS || set.random() < SAMPLED / acknowledged.length,
   )
-  const lost = await findLost(to, root, checked)
+  const lost = await findLost(
+    to,
+    root,
+    checked.map(({ accessor }) => accessor),
+  )
   const reported = new Set(lost.length > 0 ? await insist(() => readReportedTokens(from, token)) : [])
   const unreported = lost.filter(accessor => !reported.has(accessor))
   expect.soft(unreported, `lost logins that the report of ${from.cluster} does not name`).toEqual([])
@@ -60,18 +61,14 @@ export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Ki
 /**
  * Returns the accessors that a cluster does not know. Repeats the lookup, because a fault may make it fail.
  */
-async function findLost(
-  host: LocalHost,
-  root: string,
-  logins: readonly AcknowledgedLogin[],
-): Promise<string[]> {
-  let left = logins
+async function findLost(host: LocalHost, root: string, accessors: readonly string[]): Promise<string[]> {
+  let left = accessors
   for (let tries = 0; tries < LOOK_UP_TRIES && left.length > 0; tries++) {
     const parts = [0, 1, 2, 3].map(part => left.filter((_, index) => index % 4 === part))
     const unknown = await Promise.all(parts.map(part => insist(() => findUnknownLogins(host, root, part))))
-    left = left.filter(({ accessor }) => unknown.flat().includes(accessor))
+    left = unknown.flat()
   }
-  return left.map(({ accessor }) => accessor)
+  return [...left]
 }
 
 async function promoteAsPlanned({ secondary, load, token }: SoakSet) {

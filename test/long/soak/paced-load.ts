@@ -1,7 +1,7 @@
-import { type AcknowledgedLogin, logInOnce } from '../../../infra/local/commands/drill/load.ts'
+import { logInOnce } from '../../../infra/local/commands/drill/load.ts'
 import type { LocalHost } from '../../../infra/local/host/host.ts'
 
-type LoginHost = Pick<LocalHost, 'base_url' | 'cluster'>
+type LoginHost = Pick<LocalHost, 'base_url'>
 const TICK_MS = 100
 /** Maximum number of logins that wait for an answer. Further logins count as failed. */
 const MAX_WAITING = 64
@@ -10,17 +10,16 @@ const MAX_WAITING = 64
 export function startPacedLoad(first: LoginHost, firstProof: object, perSecond: number) {
   let [host, proof, due, waiting] = [first, firstProof, 0, 0]
   /** `at`: epoch milliseconds of the answer */
-  const acknowledged: (AcknowledgedLogin & { at: number })[] = []
+  const acknowledged: { accessor: string; at: number }[] = []
   const counts = { logins: 0, failed: 0 }
   const login = async () => {
     waiting += 1
-    const { base_url, cluster } = host
-    const accessor = await logInOnce(base_url, proof)
+    const accessor = await logInOnce(host.base_url, proof)
     waiting -= 1
     if (accessor === undefined) counts.failed += 1
     else {
       counts.logins += 1
-      acknowledged.push({ accessor, cluster, at: Date.now() })
+      acknowledged.push({ accessor, at: Date.now() })
     }
   }
   const timer = setInterval(() => {

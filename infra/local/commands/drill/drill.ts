@@ -1,18 +1,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import type { DrillRecord } from '../../../../shared/model/drill.ts'
-import type { DrillDependencies } from '../../../../shared/replication/drill/run.ts'
+import { createClusterApi } from '../../../../shared/adapters/cluster-api.ts'
+import {
+  createDrillRecord,
+  type DrillDependencies,
+  type DrillMember,
+} from '../../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
 import type { ServingInterruptions } from '../../../../shared/replication/drill/watch.ts'
 import { lossReportShape } from '../../../../shared/set/loss.ts'
 import { WAIT_LIMITS_MS } from '../../../../shared/set/plan.ts'
-import { repointSecondary, runUntilGoal, type SetRunInput } from '../../../../shared/set/run.ts'
+import { runUntilGoal, type SetRunInput } from '../../../../shared/set/run.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
-import { isObject } from '../../../../shared/values/json.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
 import { pollWhilePending } from '../../../../shared/values/retrying.ts'
-import { describeRefusal, sendRequest } from '../../../command/ask.ts'
 import { systemSetClock } from '../../../command/set/look.ts'
 import { createLocalAuthority } from '../../gateway/tls.ts'
 import type { LocalHost } from '../../host/host.ts'
@@ -123,12 +125,9 @@ export interface RoleChangeSteps {
 
 /** Switches the roles of two running clusters: the primary hands over, and then follows the new primary. */
 export async function switchPrimaryOver(
-  { load, root, token, say }: DrillRehearsal,
+  { load, root }: DrillRehearsal,
   { from, to }: { from: LocalHost; to: LocalHost },
-  {
-    promote,
-    rejoin = () => makeClusterFollow(from.cluster, from, to, token, say),
-  }: Pick<RoleChangeSteps, 'promote'> & Partial<RoleChangeSteps>,
+  { promote, rejoin }: RoleChangeSteps,
 ): Promise<TakeoverResult> {
   const before = load.acknowledged.length
   const watch = watchClusterHealth([from, to])
@@ -144,6 +143,21 @@ export async function switchPrimaryOver(
   return { ...watched, logins: logins.length, lost }
 }
 
+/** Returns the dependencies of a drill between two hosts. @param token an operation token */
+export const createLocalDrilling = (
+  hosts: Readonly<Record<DrillMember, Pick<LocalHost, 'base_url' | 'cluster'>>>,
+  token: string,
+): DrillDependencies => ({
+  ask: createClusterApi(
+    { own: new URL(hosts.own.base_url).origin, peer: new URL(hosts.peer.base_url).origin },
+    drClientConnection.timeoutMs,
+  ),
+  clock: systemSetClock,
+  deadline: Number.POSITIVE_INFINITY,
+  token: async () => token,
+  ownName: async () => hosts.own.cluster,
+})
+
 /**
  * Runs the drill of the service under load: a planned switch and the switch back. @param seen receives the
  * result of each part
@@ -153,23 +167,8 @@ export async function runSwitchDrill(
   seen: { there?: TakeoverResult; back?: TakeoverResult },
 ): Promise<void> {
   const { east, west, token, say } = rehearsal
-  const hosts = { own: east, peer: west }
-  const drilling: DrillDependencies = {
-    clock: systemSetClock,
-    deadline: Number.POSITIVE_INFINITY,
-    ask: async (to, method, path, asking = {}) => {
-      const heard = await sendRequest(hosts[to].base_url, path, { method, ...asking }, drClientConnection)
-      const { status, body } = heard
-      const text = status < 300 ? '' : describeRefusal(heard)
-      return { status, data: isObject(body['data']) ? body['data'] : {}, text }
-    },
-    token: async () => token,
-    ownName: async () => hosts.own.cluster,
-  }
-  const nothingYet = { unserved: null, lost: null }
-  const times = { startedAt: Date.now(), stepAt: Date.now() }
-  const ways = { there: nothingYet, back: nothingYet }
-  let drill: DrillRecord = { id: 'local', status: 'running', step: '', peer: '', ...times, ...ways }
+  const drilling = createLocalDrilling({ own: east, peer: west }, token)
+  let drill = createDrillRecord('local', Date.now())
   const play = async (...names: string[]): Promise<void> => {
     for (const { name, work } of drillSteps.filter(one => names.includes(one.name))) {
       say(`Step ${name}.`)
@@ -179,41 +178,20 @@ export async function runSwitchDrill(
       if (done.ok) drill = { ...drill, ...done.value }
     }
   }
-  const steps = (promote: string, ...rejoin: string[]): RoleChangeSteps => ({
-    promote: () => play(promote),
-    rejoin: () => play(...rejoin),
-  })
   await play('check')
   say('Planned switch: west takes over, then east follows west.')
   seen.there = await switchPrimaryOver(
     rehearsal,
     { from: east, to: west },
-    steps('there', 'follow', 'settle'),
+    { promote: () => play('there'), rejoin: () => play('follow', 'settle') },
   )
   say('Switch back: east takes over, then west follows east.')
   seen.back = await switchPrimaryOver(
     rehearsal,
     { from: west, to: east },
-    steps('back', 'follow back', 'settle back'),
+    { promote: () => play('back'), rejoin: () => play('follow back', 'settle back') },
   )
 }
-
-/**
- * Makes a cluster of the set follow a primary under a name, which ends an earlier admission. @param say see
- * `toSetCluster`
- */
-export const makeClusterFollow = (
-  id: string,
-  cluster: LocalHost,
-  primary: LocalHost,
-  token: string,
-  say?: DrillRehearsal['say'],
-): Promise<void> =>
-  repointSecondary(
-    { primary: toSetCluster(primary, token, say), secondary: toSetCluster(cluster, token, say) },
-    id,
-    { dr_operation_token: token },
-  )
 
 /**
  * Waits until a cluster streams from another cluster and has every entry that existed when the wait began.

@@ -1,18 +1,13 @@
+import { setTimeout } from 'node:timers/promises'
 import type { LocalHost } from '../../host/host.ts'
 
-/** A login that a cluster has acknowledged. */
-export interface AcknowledgedLogin {
-  accessor: string
-  cluster: string
-}
+type LoginHost = Pick<LocalHost, 'base_url'>
 
 export interface LoginLoad {
-  /** all logins so far, in the order of their answers */
-  acknowledged: readonly AcknowledgedLogin[]
+  /** accessors of all logins that a cluster has acknowledged, in the order of the answers */
+  acknowledged: readonly string[]
   /** sends all further logins to this cluster */
-  sendTo(host: Pick<LocalHost, 'base_url' | 'cluster'>): void
-  /** number of failed logins, because no cluster served, or another cluster served */
-  failed(): number
+  sendTo(host: LoginHost): void
   end(): Promise<void>
 }
 
@@ -27,19 +22,17 @@ const LOGIN_TIMEOUT_MS = 60_000
  * @param pauseMs milliseconds between two logins of a workload
  */
 export function startLoginLoad(
-  first: Pick<LocalHost, 'base_url' | 'cluster'>,
+  first: LoginHost,
   proof: Readonly<Record<string, unknown>>,
   pauseMs = LOGIN_LOAD_PAUSE_MS,
 ): LoginLoad {
-  const acknowledged: AcknowledgedLogin[] = []
-  let [host, failures, ended] = [first, 0, false]
+  const acknowledged: string[] = []
+  let [host, isOver] = [first, false]
   const workload = async () => {
-    while (!ended) {
-      const { base_url, cluster } = host
-      const accessor = await logInOnce(base_url, proof)
-      if (accessor === undefined) failures += 1
-      else acknowledged.push({ accessor, cluster })
-      await new Promise(resolve => setTimeout(resolve, pauseMs))
+    while (!isOver) {
+      const accessor = await logInOnce(host.base_url, proof)
+      if (accessor !== undefined) acknowledged.push(accessor)
+      await setTimeout(pauseMs)
     }
   }
   const running = Promise.all(Array.from({ length: WORKLOADS }, workload))
@@ -48,9 +41,8 @@ export function startLoginLoad(
     sendTo: next => {
       host = next
     },
-    failed: () => failures,
     end: async () => {
-      ended = true
+      isOver = true
       await running
     },
   }
@@ -71,14 +63,14 @@ export async function logInOnce(base: string, proof: object): Promise<string | u
   }
 }
 
-/** Returns the logins that a cluster does not know. */
+/** Returns the accessors that a cluster does not know. */
 export async function findUnknownLogins(
-  { base_url }: Pick<LocalHost, 'base_url'>,
+  { base_url }: LoginHost,
   token: string,
-  logins: readonly AcknowledgedLogin[],
+  accessors: readonly string[],
 ): Promise<string[]> {
   const unknown: string[] = []
-  for (const { accessor } of logins) {
+  for (const accessor of accessors) {
     const answer = await fetch(`${base_url}/auth/token/lookup-accessor`, {
       method: 'POST',
       headers: { 'x-vault-token': token },

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { switchPrimaryOfSet } from '../../../../infra/command/set/switch.ts'
-import { makeClusterFollow } from '../../../../infra/local/commands/drill/drill.ts'
+import { createLocalDrilling } from '../../../../infra/local/commands/drill/drill.ts'
 import type { LocalHost } from '../../../../infra/local/host/host.ts'
 import { joinLocalPair, type PairMember } from '../../../../infra/local/pair/pair.ts'
 import { joinPair } from '../../../../infra/pair/join.ts'
 import { parsePairPlan } from '../../../../infra/pair/settings.ts'
 import { changeDrillRoles } from '../../../../shared/replication/drill/change.ts'
-import type { DrillDependencies } from '../../../../shared/replication/drill/run.ts'
+import { createDrillRecord, type DrillDependencies } from '../../../../shared/replication/drill/run.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
@@ -144,6 +144,15 @@ const plan = ({ primary, follower }: Stage) => {
 
 const quiet = () => undefined
 
+/** Runs the step of a drill in which the former primary follows its successor. */
+const followInDrill = (drilling: DrillDependencies) =>
+  changeDrillRoles(
+    drilling,
+    { ...createDrillRecord('one', drilling.clock.now()), step: 'follow', peer: 'north' },
+    'there',
+    'follow',
+  )
+
 /** The callers that admit a cluster under a possibly taken name, with the joining cluster's state. */
 const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => Promise<unknown>])[] = [
   [
@@ -182,7 +191,7 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
   [
     'the drill on a laptop',
     CLOSED,
-    stage => makeClusterFollow(NAME, both(stage).west, both(stage).east, 'o'),
+    stage => followInDrill(createLocalDrilling({ own: both(stage).west, peer: both(stage).east }, 'o')),
   ],
   [
     'the drill of the service',
@@ -204,17 +213,7 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
           return { status: answer.status, text, data: JSON.parse(text).data ?? {} }
         },
       }
-      const way = { unserved: null, lost: null }
-      const times = { startedAt: ports.clock.now(), stepAt: ports.clock.now() }
-      const drill = {
-        id: 'one',
-        status: 'running',
-        step: 'follow',
-        peer: 'north',
-        there: way,
-        back: way,
-      } as const
-      await changeDrillRoles(drilling, { ...drill, ...times }, 'there', 'follow')
+      await followInDrill(drilling)
     },
   ],
   ['the page set-up', ALONE, stage => pasted(stage, 'set-up', 'EAST')],

@@ -5,7 +5,7 @@ import {
   judgeDrill,
 } from '../../../../../../infra/local/commands/drill/verdict.ts'
 
-const switched = { mostAtOnce: 1, longestGap: 700, samples: 90, logins: 40, lost: [] }
+const switched = { mostAtOnce: 1, longestGap: 700, logins: 40, lost: [] }
 const good: DrillResults = {
   there: switched,
   back: { ...switched, longestGap: 900 },
