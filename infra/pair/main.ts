@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { createInterface } from 'node:readline/promises'
+import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createCdkApp } from '../app.ts'
 import { buildFunctionBundles } from '../build/functions.ts'
 import { bundlesDir, checkoutRoot } from '../checkout.ts'
 import { createTerminalWriter } from '../command/output.ts'
+import { openTerminal } from '../command/terminal.ts'
 import { deployPair } from './deploy.ts'
 import { joinPair } from './join.ts'
 import { type MemberPlan, type PairPlan, readPairPlanFile } from './settings.ts'
@@ -34,14 +35,8 @@ const write = createTerminalWriter(process.stderr)
 const say = (text: string): void => write(`${text}\n`)
 const wait = (ms: number): Promise<void> => setTimeout(ms)
 
-async function question(text: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return await lines.question(text)
-  } finally {
-    lines.close()
-  }
-}
+const terminal = openTerminal()
+const question = async (text: string): Promise<string> => (await terminal.line(text)) ?? ''
 
 /**
  * Writes the templates of both clusters to one cloud assembly, so that both clusters deploy the same build.
@@ -53,18 +48,14 @@ async function synthesise(pair: PairPlan): Promise<void> {
   app.synth()
 }
 
-function deploy({ name, profile }: MemberPlan): Promise<void> {
+async function deploy({ name, profile }: MemberPlan): Promise<void> {
   const given = ['cdk', 'deploy', '--app', OUT, '--require-approval', 'never', `${name}/*`]
   const child = spawn('npx', profile === undefined ? given : [...given, '--profile', profile], {
     cwd: checkoutRoot,
     stdio: 'inherit',
   })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', code =>
-      code === 0 ? resolve() : reject(new Error(`the deployment of ${name} ended with exit code ${code}`)),
-    )
-  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`the deployment of ${name} ended with exit code ${code}`)
 }
 
 async function main(): Promise<void> {
@@ -87,4 +78,6 @@ try {
 } catch (error) {
   say(error instanceof Error ? error.message : String(error))
   process.exitCode = 1
+} finally {
+  terminal.close()
 }

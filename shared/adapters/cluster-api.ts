@@ -1,4 +1,5 @@
 import type { AskCluster, DrillMember } from '../replication/drill/run.ts'
+import { parseJsonObject } from '../values/json.ts'
 
 /** Milliseconds that a cluster may take to answer. The cluster's gateway gives up after the same time. */
 const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
@@ -17,15 +18,8 @@ export const createClusterApi =
       headers: token ? { 'x-vault-token': token } : {},
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    const read = parseAnswer(text)
-    return { status: answer.status, data: read.data ?? {}, text: read.errors?.join('; ') ?? '' }
+    const { status } = answer
+    const read = parseJsonObject(await answer.text()) ?? {}
+    const errors = Array.isArray(read['errors']) ? read['errors'] : []
+    return { status, body: read, refused: answer.ok ? '' : `${status} ${errors.join('; ')}` }
   }
-
-function parseAnswer(text: string): { data?: Record<string, unknown> | null; errors?: readonly string[] } {
-  try {
-    return (JSON.parse(text) as ReturnType<typeof parseAnswer> | null) ?? {}
-  } catch {
-    return {}
-  }
-}

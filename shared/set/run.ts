@@ -10,7 +10,7 @@ import {
   type SetStep,
 } from './plan.ts'
 import { findReadinessFault } from './readiness.ts'
-import { hasAnswered, type ObservedCluster } from './status.ts'
+import { dataOf, hasAnswered, type ObservedCluster } from './status.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -190,8 +190,6 @@ export async function repointSecondary(
   const { token } = dataOf(await primary.write('primary/secondary-token', admission))
   await secondary.write('secondary/update-primary', { ...operation, token, ...trust })
 }
-
-const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 
 /** Waits while a check refuses the promotion, because after another switch some checks need a few seconds. */
 async function requireReadiness(

@@ -26,7 +26,6 @@ const peerOf = (peer: Partial<Peer>) => ({
   /** empty for a primary */
   name: peer.node_id ?? '',
   apiAddress: peer.api_address ?? '',
-  linkAddress: peer.cluster_address ?? '',
   isConnected: peer.connection_status === 'connected',
   /** `isExpired`: the secondary's token expired unused */
   isExpired: peer.expired === true,
@@ -115,8 +114,8 @@ export function parseDrStatus(data: unknown): Result<ClusterStatus, string> {
   return ok(viewOf(mode, schema ? readShape<Fields>(schema, data) : { fields: {}, odd: ['mode is unknown'] }))
 }
 
-/** An answer of a cluster to a program. `refused`: the status code and reason of a failure; empty for a success. */
-export interface StatusReply {
+/** An answer of a cluster's API. `refused`: the status code and reason of a failure; empty for a success. */
+export interface ClusterReply {
   status: number
   body: unknown
   refused: string
@@ -129,8 +128,12 @@ const healthShape = objectShape({
   license: objectShape({ expiry_time: textShape }),
 })
 
+/** Returns the `data` of an answer's body. Empty: the body has no `data`. */
+export const dataOf = (body: unknown): Readonly<Record<string, unknown>> =>
+  isObject(body) && isObject(body['data']) ? body['data'] : {}
+
 /** @param at epoch milliseconds, by the clock of the asking program */
-const wordOf = (at: number, { status: health, body }: StatusReply, status: ClusterStatus) => {
+const wordOf = (at: number, { status: health, body }: ClusterReply, status: ClusterStatus) => {
   const { initialized, cluster_name, product_version, license } = readShape(healthShape, body).fields
   return {
     at,
@@ -176,7 +179,7 @@ export const hasAnswered = (seen: ObservedCluster | undefined): seen is Answerin
  */
 export async function observeCluster(
   { name, answer }: ObservedCluster,
-  ask: (path: string) => Promise<StatusReply>,
+  ask: (path: string) => Promise<ClusterReply>,
   now: () => number,
 ): Promise<ObservedCluster> {
   const silent = (why: string, answered: 'nothing' | 'part' | 'oddly'): ObservedCluster => ({
@@ -191,7 +194,7 @@ export async function observeCluster(
     return silent(reason instanceof Error ? reason.message : String(reason), isPart ? 'part' : 'nothing')
   }
   const { body, refused } = status.value
-  const read = refused === '' ? parseDrStatus(isObject(body) ? body['data'] : undefined) : failed(refused)
+  const read = refused === '' ? parseDrStatus(dataOf(body)) : failed(refused)
   return read.ok
     ? { name, answer: wordOf(now(), health.value, read.value) }
     : silent(`${STATUS}: ${read.fault}`, 'oddly')

@@ -28,21 +28,21 @@ beforeAll(async () => {
 afterAll(() => void server.close())
 
 describe('a call to a cluster’s API by its address', () => {
-  test('sends token and parameters, and returns the data of the answer', async () => {
+  test('sends token and parameters, and returns the body of the answer', async () => {
     const given = { token: 'hvb.x', body: { id: 'east' } }
     expect(await ask('own', 'POST', 'fine', given)).toEqual({
       status: 200,
-      data: { mode: 'primary' },
-      text: '',
+      body: { data: { mode: 'primary' }, warnings: null },
+      refused: '',
     })
     expect(seen.at(-1)).toEqual({ method: 'POST', url: '/v1/fine', token: 'hvb.x', body: '{"id":"east"}' })
   })
 
   test.each([
-    ['nothing', { status: 204, data: {}, text: '' }],
-    ['refused', { status: 503, data: {}, text: 'one; two' }],
-    ['gateway', { status: 502, data: {}, text: '' }],
-  ])('an answer of the path "%s" is returned as status, data and errors', async (path, answer) => {
+    ['nothing', { status: 204, body: {}, refused: '' }],
+    ['refused', { status: 503, body: { errors: ['one', 'two'] }, refused: '503 one; two' }],
+    ['gateway', { status: 502, body: {}, refused: '502 ' }],
+  ])('an answer of the path "%s" is returned as status, body and errors', async (path, answer) => {
     expect(await ask('own', 'GET', path)).toEqual(answer)
   })
 

@@ -5,26 +5,29 @@ import type { ClusterStateFile } from '../os/cluster-file.ts'
 import { endProcessOnSignals } from '../os/ending.ts'
 
 // Runs one cluster of a pair in its own process. The process takes its options as JSON, reports its
-// addresses, and ends with its parent process.
+// addresses and keys, and ends with its parent process.
 
-/** Messages between the pair and the processes of its clusters. */
+/** The report of a started cluster. The process sends another report when the keys have changed. */
 export type StartedMember = ClusterStateFile & Pick<LocalHost, 'fileFolder'>
-export type MessageFromMember = { kind: 'started'; started: StartedMember } | { kind: 'keys'; keys: SetKeys }
 export type MessageToMember = { adopt: SetKeys }
 
 const ending = endProcessOnSignals(end => process.on('disconnect', end))
 try {
-  const tell = (keys: SetKeys) => process.send?.({ kind: 'keys', keys } satisfies MessageFromMember)
   const options = JSON.parse(process.argv[2] ?? '{}') as LastingHostOptions
-  const host = await startLastingHost({ ...options, onKeys: tell })
+  let report = (): void => undefined
+  const host = await startLastingHost({ ...options, onKeys: () => report() })
   const { control: _control, runtimeOf: _runtime, adoptKeys, close, directory: _directory, ...started } = host
   ending.runs({ close })
+  report = () => {
+    const { root_token, recovery_keys } = host
+    process.send?.({ ...started, root_token, recovery_keys } satisfies StartedMember)
+  }
   process.on('message', async ({ adopt }: MessageToMember) => {
     // if the host cannot reach its tables, it checks again later
     await adoptKeys(adopt).catch(() => undefined)
-    tell({ root_token: host.root_token, recovery_keys: host.recovery_keys })
+    report()
   })
-  process.send?.({ kind: 'started', started } satisfies MessageFromMember)
+  report()
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1

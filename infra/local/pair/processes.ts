@@ -14,7 +14,7 @@ import { clusterDirectory } from '../os/cluster-file.ts'
 import { chooseFreePort, findSteadyPort } from '../os/loopback.ts'
 import { makeTemporaryDirectory, removeDirectoryAtExit } from '../os/temporary.ts'
 import { HOME_ACCOUNT } from '../provider/home.ts'
-import type { MessageFromMember, MessageToMember, StartedMember } from './member.ts'
+import type { MessageToMember, StartedMember } from './member.ts'
 import { type ClusterPair, PAIR_REGIONS, type PairMember } from './pair.ts'
 
 type Name = 'east' | 'west'
@@ -32,6 +32,12 @@ export interface PairProcesses extends ClusterPair {
   ended(name: Name): Promise<string>
   /** kills both processes at once */
   kill(): void
+}
+
+/** The process of a cluster. `ended` resolves to its exit code or signal. */
+interface MemberProcess {
+  child: ChildProcess
+  ended: Promise<string>
 }
 
 const FIRST_PORT = 8200
@@ -57,20 +63,20 @@ export async function startPairProcesses(options: PairProcessOptions): Promise<P
         ...(memory ? { provider: aws.url } : { aws: name }),
       },
     })
-  const children = { east: began('east', 'west'), west: began('west', 'east') }
+  const processes = { east: began('east', 'west'), west: began('west', 'east') }
   const close = async () => {
-    await Promise.all(Object.values(children).map(end))
+    await Promise.all(Object.values(processes).map(end))
     await aws.close()
     forget()
   }
   try {
-    const [east, west] = await Promise.all([memberOf(children.east, aws), memberOf(children.west, aws)])
-    followKeys(children.east, east, west)
-    followKeys(children.west, west, east)
+    const [east, west] = await Promise.all([memberOf(processes.east, aws), memberOf(processes.west, aws)])
+    followKeys(processes.east, east, west)
+    followKeys(processes.west, west, east)
     const kill = () => {
-      for (const child of Object.values(children)) child.kill('SIGTERM')
+      for (const { child } of Object.values(processes)) child.kill('SIGTERM')
     }
-    return { east, west, close, kill, ended: which => untold(children[which]) }
+    return { east, west, close, kill, ended: which => processes[which].ended }
   } catch (error) {
     await close()
     throw error
@@ -97,9 +103,9 @@ async function portsOf(port: number | undefined, memory: boolean): Promise<Recor
 function launch(
   { controlToken }: ImitatedAwsConnection,
   options: LastingHostOptions & { place: Partial<LastingHostPlace> },
-): ChildProcess {
+): MemberProcess {
   const flags = process.execArgv.filter(one => one.startsWith('--'))
-  return spawn(
+  const child = spawn(
     process.execPath,
     [...flags, `${checkoutRoot}infra/local/pair/member.mjs`, JSON.stringify(options)],
     {
@@ -109,21 +115,19 @@ function launch(
       env: { ...process.env, [CONTROL_TOKEN_VARIABLE]: controlToken },
     },
   )
+  return { child, ended: once(child, 'exit').then(([code, signal]) => String(signal ?? `code ${code}`)) }
 }
 
 /**
  * Returns the cluster of a process once the cluster has started. @throws Error if the process ends instead;
  * the process has printed the reason
  */
-async function memberOf(child: ChildProcess, { control }: ImitatedAwsConnection): Promise<PairMember> {
-  const ended = once(child, 'exit').then(() => undefined)
-  const started = new Promise<StartedMember>(resolve =>
-    child.on(
-      'message',
-      (message: MessageFromMember) => message.kind === 'started' && resolve(message.started),
-    ),
-  )
-  const file = await Promise.race([started, ended])
+async function memberOf(
+  { child, ended }: MemberProcess,
+  { control }: ImitatedAwsConnection,
+): Promise<PairMember> {
+  const started = once(child, 'message') as Promise<[StartedMember]>
+  const [file] = await Promise.race([started, ended.then(() => [])])
   if (!file) throw new Error('the pair does not start')
   return {
     ...file,
@@ -142,29 +146,16 @@ async function memberOf(child: ChildProcess, { control }: ImitatedAwsConnection)
  * Adopts the keys that a cluster of the pair reports. New shares are also sent to the other cluster, which
  * reports them once it accepts them.
  */
-function followKeys(child: ChildProcess, member: PairMember, other: PairMember): void {
-  child.on('message', (message: MessageFromMember) => {
-    if (message.kind !== 'keys') return
-    const { recovery_keys } = message.keys
+function followKeys({ child }: MemberProcess, member: PairMember, other: PairMember): void {
+  child.on('message', ({ root_token, recovery_keys }: StartedMember) => {
     const isNew = recovery_keys.join() !== member.recovery_keys.join()
-    Object.assign(member, message.keys)
+    Object.assign(member, { root_token, recovery_keys })
     if (isNew) void other.adoptKeys({ root_token: other.root_token, recovery_keys })
   })
 }
 
-/** Waits for an unexpected end of a process. @returns the process's signal or exit code */
-async function untold(child: ChildProcess): Promise<string> {
-  const [code, signal] =
-    child.exitCode === null && child.signalCode === null
-      ? await once(child, 'exit')
-      : [child.exitCode, child.signalCode]
-  return String(signal ?? `code ${code}`)
-}
-
 /** Ends a process. The process closes its cluster when the connection to its parent ends. */
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
+async function end({ child, ended }: MemberProcess): Promise<void> {
   if (child.connected) child.disconnect()
   await ended
 }

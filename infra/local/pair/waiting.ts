@@ -1,46 +1,41 @@
-/** What a program waits for, and the usual longest wait in seconds. */
-interface Wait {
-  what: string
-  seconds: number
-  say: (text: string) => void
-}
+type Say = (text: string) => void
 
 const PROGRESS_PERIOD_MS = 5000
 
 /**
- * Prints the remaining seconds at once and every five seconds. @returns a function that stops the countdown
+ * Creates a countdown for one wait at a time. The countdown prints the remaining seconds at once and every five
+ * seconds. Another `what` replaces the running countdown; an absent `what` ends it.
+ * @param say receives the messages
  */
-function telling({ what, seconds, say }: Wait): () => void {
-  const end = Date.now() + seconds * 1000
-  say(`Waiting (usually at most ${seconds} s): ${what} …`)
-  const telling = setInterval(() => {
-    const left = Math.round((end - Date.now()) / 1000)
-    say(left > 0 ? `  ${left} s left` : `  ${-left} s longer than usual`)
-  }, PROGRESS_PERIOD_MS)
-  return () => clearInterval(telling)
-}
-
-/**
- * Creates a countdown for one wait at a time. Another `what` replaces the running countdown; an absent `what`
- * ends it.
- */
-export function createCountdown(say: Wait['say']): (what?: string, seconds?: number) => void {
+export function createCountdown(say: Say): (what?: string, seconds?: number) => void {
   let present = ''
-  let end = (): void => undefined
+  let timer: NodeJS.Timeout | undefined
   return (what = '', seconds = 0) => {
     if (what === present) return
-    end()
+    clearInterval(timer)
     present = what
-    end = what === '' ? () => undefined : telling({ what, seconds, say })
+    if (what === '') return
+    const end = Date.now() + seconds * 1000
+    say(`Waiting (usually at most ${seconds} s): ${what} …`)
+    timer = setInterval(() => {
+      const left = Math.round((end - Date.now()) / 1000)
+      say(left > 0 ? `  ${left} s left` : `  ${-left} s longer than usual`)
+    }, PROGRESS_PERIOD_MS)
   }
 }
 
 /** Prints the remaining time while some work runs. */
-export async function withCountdown<T>(wait: Wait, work: () => Promise<T>): Promise<T> {
-  const told = telling(wait)
+export async function withCountdown<T>(
+  say: Say,
+  what: string,
+  seconds: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const countdown = createCountdown(say)
+  countdown(what, seconds)
   try {
     return await work()
   } finally {
-    told()
+    countdown()
   }
 }

@@ -2,10 +2,11 @@ import type { DrillRecord } from '../../model/drill.ts'
 import { lossReportShape } from '../../set/loss.ts'
 import { type RoleChangeStage, type SetGoal, WAIT_LIMITS_MS } from '../../set/plan.ts'
 import { RunStopped, type SetCluster, type SetRunInput, takeSetStep } from '../../set/run.ts'
-import { type AnsweringCluster, hasAnswered, observeCluster } from '../../set/status.ts'
+import { type AnsweringCluster, dataOf, hasAnswered, observeCluster } from '../../set/status.ts'
+import { isObject } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { ok, PENDING_RESULT, type Result } from '../../values/result.ts'
-import { type DrillApiAnswer, type DrillDependencies, type DrillMember, DrillStopped } from './run.ts'
+import { type DrillDependencies, type DrillMember, DrillStopped } from './run.ts'
 import { type ServingInterruptions, watchServing } from './watch.ts'
 
 const DR = 'sys/replication/dr'
@@ -21,18 +22,16 @@ const goals: Readonly<Record<DrillWay, SetGoal>> = {
   back: { kind: 'switchBack', allowedActions: may, waits: WAIT_LIMITS_MS },
 }
 
-const refusalOf = ({ status, text }: DrillApiAnswer): string => (status < 300 ? '' : `${status} ${text}`)
-
 /** Reads the status of a cluster. @throws DrillStopped if the answer is not a cluster's, Error if no answer arrives */
 export async function readDrillMember(
   { ask, clock }: DrillDependencies,
   name: DrillMember,
 ): Promise<AnsweringCluster> {
-  const reply = async (path: string) => {
-    const answer = await ask(name, 'GET', path)
-    return { status: answer.status, body: { data: answer.data }, refused: refusalOf(answer) }
-  }
-  const seen = await observeCluster({ name }, reply, () => clock.now())
+  const seen = await observeCluster(
+    { name },
+    path => ask(name, 'GET', path),
+    () => clock.now(),
+  )
   if (hasAnswered(seen)) return seen
   const text = `${name}: ${seen.silent?.why}`
   throw seen.silent?.answered === 'oddly' ? new DrillStopped(text) : new Error(text)
@@ -41,23 +40,25 @@ export async function readDrillMember(
 /**
  * Sends a write that must succeed for the drill to continue. The drill repeats the write while the cluster answers
  * 503. The drill also repeats a promotion without an answer, because the same request joins the running promotion.
+ * @returns the body of the answer
  * @throws DrillStopped if the cluster refuses the write, Error if the drill may repeat it later
  */
 async function send(
-  { ask, clock, deadline }: DrillDependencies,
+  drilling: DrillDependencies,
   to: DrillMember,
   path: string,
   body: object,
-  token: string,
-): Promise<DrillApiAnswer> {
+): Promise<Readonly<Record<string, unknown>>> {
+  const { ask, clock, deadline } = drilling
   const end = Math.min(clock.now() + SEND_TIMEOUT_MS, deadline)
+  const options = { body, token: await drilling.token() }
   for (;;) {
-    const answer = await ask(to, 'POST', `${DR}/${path}`, { body, token }).catch((error: unknown) => {
+    const answer = await ask(to, 'POST', `${DR}/${path}`, options).catch((error: unknown) => {
       if (path === 'secondary/promote' && clock.now() < end) return undefined
       throw error
     })
-    if (answer && answer.status < 300) return answer
-    const text = `${path} on ${to} answers ${answer && refusalOf(answer)}`
+    if (answer?.refused === '') return isObject(answer.body) ? answer.body : {}
+    const text = `${path} on ${to} answers ${answer?.refused}`
     if (answer && answer.status !== 503) throw new DrillStopped(text)
     if (clock.now() >= end) throw new Error(text)
     await clock.sleep(DRILL_SEND_PAUSE_MS)
@@ -80,7 +81,7 @@ export async function changeDrillRoles(
   const { clock } = drilling
   const clusterOf = (member: DrillMember, admittedAs: string): SetCluster => ({
     observe: () => readDrillMember(drilling, member),
-    write: async (path, body) => ({ ...(await send(drilling, member, path, body, await drilling.token())) }),
+    write: (path, body) => send(drilling, member, path, body),
     admittedAs,
   })
   let endWatch: (() => Promise<ServingInterruptions>) | undefined
@@ -126,8 +127,8 @@ const findServing = async ({ ask }: DrillDependencies): Promise<DrillMember[]> =
 
 /** Returns the readiness of a secondary. */
 export async function fetchReadiness(drilling: DrillDependencies, name: DrillMember): Promise<unknown> {
-  const token = await drilling.token()
-  return (await send(drilling, name, 'secondary/readiness', { dr_operation_token: token }, token)).data
+  const body = { dr_operation_token: await drilling.token() }
+  return dataOf(await send(drilling, name, 'secondary/readiness', body))
 }
 
 /**
@@ -140,8 +141,7 @@ export async function countLostCommits(
   since: number,
 ): Promise<number | undefined> {
   const answer = await ask(name, 'GET', `${DR}/divergence?limit=1000`, { token: await token() })
-  if (answer.status !== 200)
-    throw new DrillStopped(`the divergence request to ${name} failed: ${refusalOf(answer)}`)
-  const { complete, lost = [] } = readShape(lossReportShape, answer.data).fields
+  if (answer.refused) throw new DrillStopped(`the divergence request to ${name} failed: ${answer.refused}`)
+  const { complete, lost = [] } = readShape(lossReportShape, dataOf(answer.body)).fields
   return complete === false ? undefined : lost.filter(({ time }) => Date.parse(time) >= since).length
 }

@@ -1,16 +1,8 @@
 import type { DrillRecord } from '../../model/drill.ts'
 import type { Ports } from '../../ports.ts'
+import type { ClusterReply } from '../../set/status.ts'
 import { putItem, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-
-/** An answer of a cluster's API. */
-export interface DrillApiAnswer {
-  status: number
-  /** `data` is the field `data` of the answer */
-  data: Readonly<Record<string, unknown>>
-  /** `text` is the error text of a failed request */
-  text: string
-}
 
 /** The clusters of a drill. `own` is the primary when the drill begins and ends. */
 export type DrillMember = 'own' | 'peer'
@@ -21,7 +13,7 @@ export type AskCluster = (
   method: 'GET' | 'POST',
   path: string,
   options?: { body?: object; token?: string },
-) => Promise<DrillApiAnswer>
+) => Promise<ClusterReply>
 
 /**
  * The dependencies of a drill's steps. A Lambda provides these dependencies in production, the embedded drill on a

@@ -3,6 +3,7 @@ import type { DrillRecord } from '../../model/drill.ts'
 import { judgePair } from '../../set/pair.ts'
 import { type RoleChangeStage, WAIT_LIMITS_MS } from '../../set/plan.ts'
 import { findReadinessFault } from '../../set/readiness.ts'
+import { dataOf } from '../../set/status.ts'
 import { key } from '../../storage/kinds.ts'
 import { ok, PENDING_RESULT, type Result } from '../../values/result.ts'
 import { type OperationStepResult, STEP_AGAIN, STEP_DONE } from '../operation/run.ts'
@@ -70,10 +71,9 @@ async function checkBoth(drilling: DrillDependencies): Promise<string> {
     throw new DrillStopped(`the peer is not a secondary of this set: the mode of the peer is ${mode}`)
   const token = await drilling.token()
   const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
-  if (ready.status !== 200)
-    throw new DrillStopped(`the readiness of this cluster answers ${ready.status}: ${ready.text}`)
+  if (ready.refused) throw new DrillStopped(`the readiness of this cluster answers ${ready.refused}`)
   const fault =
-    findReadinessFault('own', ready.data) ||
+    findReadinessFault('own', dataOf(ready.body)) ||
     findReadinessFault('peer', await fetchReadiness(drilling, 'peer'))
   if (fault) throw new DrillStopped(fault)
   const { situation, sentence } = judgePair(own, peer)

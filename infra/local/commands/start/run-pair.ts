@@ -24,7 +24,7 @@ export async function runLocalPair(
 ): Promise<void> {
   const ending = endProcessOnSignals()
   const what = 'the host bundles the functions, then starts both clusters'
-  const pair = await withCountdown({ what, seconds: 30, say: print }, () => startPairProcesses(options))
+  const pair = await withCountdown(print, what, 30, () => startPairProcesses(options))
   const over = new AbortController()
   const close = () => {
     over.abort()
@@ -70,11 +70,7 @@ async function showOnce(pair: PairProcesses, once: boolean, print: (text: string
   print('')
   const both = { [primary.cluster]: primary, [secondary.cluster]: secondary }
   const what = 'both clusters reach the same journal position and tree root'
-  print(
-    formatPairStatus(
-      await withCountdown({ what, seconds: 15, say: print }, () => waitUntilPairSettled(both)),
-    ),
-  )
+  print(formatPairStatus(await withCountdown(print, what, 15, () => waitUntilPairSettled(both))))
   print(formatPairCommands(joined))
 }
 

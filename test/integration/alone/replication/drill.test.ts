@@ -39,7 +39,8 @@ const asking =
   async (to, method, path, { body, token = '' } = {}) => {
     const reply = await set.at(to === 'own' ? 'east' : 'west').request(method, `/${path}`, body, { token })
     if (method === 'POST' && lost(path)) throw new Error('the answer was lost')
-    return { status: reply.status, data: reply.body?.data ?? {}, text: reply.text }
+    const { status, body: answer = {}, text: told } = reply
+    return { status, body: answer, refused: status < 300 ? '' : `${status} ${told}` }
   }
 
 const context = { getRemainingTimeInMillis: () => 900_000 } as Context

@@ -210,7 +210,7 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
             headers: { 'x-vault-token': token ?? '' },
           })
           const text = await answer.text()
-          return { status: answer.status, text, data: JSON.parse(text).data ?? {} }
+          return { status: answer.status, body: JSON.parse(text), refused: answer.ok ? '' : text }
         },
       }
       await followInDrill(drilling)

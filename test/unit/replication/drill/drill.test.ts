@@ -4,7 +4,6 @@ import type { DrillRecord } from '../../../../shared/model/drill.ts'
 import { changeDrillRoles, countLostCommits } from '../../../../shared/replication/drill/change.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
 import {
-  type DrillApiAnswer,
   type DrillDependencies,
   type DrillRun,
   DrillStopped,
@@ -27,7 +26,12 @@ let memory: MemoryStore
 let events: Record<string, unknown>[]
 /** the requests that were made, and their answers */
 let asked: string[]
-let answers: Record<string, Partial<DrillApiAnswer> | (() => Partial<DrillApiAnswer>)>
+interface Answer {
+  status?: number
+  data?: object
+  text?: string
+}
+let answers: Record<string, Answer | (() => Answer)>
 
 const readiness = (more: object = {}) => ({
   checks: [{ name: 'journal', passes: true, text: '' }],
@@ -86,7 +90,8 @@ const run = (): DrillRun => ({
     const name = `${to} ${path.split('?')[0]}`
     asked.push(name)
     const given = answers[name] ?? {}
-    return { status: 200, data: {}, text: '', ...(typeof given === 'function' ? given() : given) }
+    const { status = 200, data = {}, text = '' } = typeof given === 'function' ? given() : given
+    return { status, body: { data }, refused: status < 300 ? '' : `${status} ${text}` }
   },
   ports: portsWith({
     clock: {
@@ -202,7 +207,7 @@ describe('the check before a drill', () => {
       'without a readiness answer of the primary',
       () =>
         (answers['own sys/replication/dr/readiness'] = { status: 403, data: readiness(), text: 'denied' }),
-      /the readiness of this cluster answers 403: denied/,
+      /the readiness of this cluster answers 403 denied/,
     ],
     [
       'if the secondary is not ready',
