@@ -9,7 +9,7 @@ import { type CommandName, type ParsedCommand, parseCommandLine, readEnvironment
 import { createTerminalWriter, escapeToOneLine } from './output.ts'
 import { type NamedCluster, parseNamedCluster } from './set/look.ts'
 import { printSetStatus } from './set/status.ts'
-import { type CompletedSwitchStep, switchPrimaryOfSet } from './set/switch.ts'
+import { type SwitchProgress, switchPrimaryOfSet } from './set/switch.ts'
 import { openTerminal } from './terminal.ts'
 
 const env = process.env
@@ -131,17 +131,16 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
       'switch needs two clusters: first the one that serves, then the one that takes over',
     )
   const connection = readApiConnection(env)
-  let where = 'Nothing was changed.'
-  const steps: CompletedSwitchStep[] = []
+  const progress: SwitchProgress = { done: [], where: 'Nothing was changed.' }
   /** Prints the result for `--json`, however the switch ended. */
   const tell = (ended: ExitName, why?: string): void => {
-    const told = { from: from.name, to: to.name, ended, done: steps, where, ...(why ? { why } : {}) }
+    const told = { from: from.name, to: to.name, ended, ...progress, ...(why ? { why } : {}) }
     if (read.flags.has('json')) print(`${JSON.stringify(told, null, 2)}\n`)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       say(
-        `\nInterrupted. ${where} Run the same command again to continue from the current state of the clusters.`,
+        `\nInterrupted. ${progress.where} Run the same command again to continue from the current state of the clusters.`,
       )
       tell('interrupted', signal)
       process.exit(128 + constants.signals[signal])
@@ -149,11 +148,7 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
   const token = await operationToken()
   try {
     const confirm = read.flags.has('yes') ? async () => true : confirmed
-    const at = (sentence: string): void => {
-      where = sentence
-    }
-    const did = (step: CompletedSwitchStep): void => void steps.push(step)
-    await switchPrimaryOfSet({ from, to }, { connection, token, say, confirm, onState: at, onStepDone: did })
+    await switchPrimaryOfSet({ from, to }, { connection, token, say, confirm, progress })
   } catch (error) {
     if (error instanceof CommandEnded) tell(error.exit, error.message)
     throw error

@@ -19,16 +19,15 @@ export interface SwitchPorts {
   /** asks the operator before a step; false ends the switch before the step */
   confirm(question: string): Promise<boolean>
   say(text: string): void
-  /** called with the state of the set after each observation, for messages on an interruption */
-  onState(sentence: string): void
-  /** called after each completed step of the switch */
-  onStepDone(step: CompletedSwitchStep): void
+  progress: SwitchProgress
 }
 
-/** A completed step of a switch; `ms` is its duration. */
-export interface CompletedSwitchStep {
-  step: 'promote' | 'follow'
-  ms: number
+/** The progress of a switch, for the result and for messages on an interruption. */
+export interface SwitchProgress {
+  /** completed steps; `ms` is the duration of a step */
+  done: { step: 'promote' | 'follow'; ms: number }[]
+  /** the state of the set, in a sentence */
+  where: string
 }
 
 const goal: SetGoal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits: WAIT_LIMITS_MS }
@@ -42,7 +41,7 @@ export async function switchPrimaryOfSet(
   clusters: Readonly<Record<PairSide, NamedCluster>>,
   ports: SwitchPorts,
 ): Promise<void> {
-  const { token, say, confirm } = ports
+  const { token, say, confirm, progress } = ports
   const { from, to } = clusters
   let last = ''
   const at = (step: SetStep, pair: ObservedPair): void => {
@@ -50,7 +49,7 @@ export async function switchPrimaryOfSet(
     if (last === '') say(`1. Look\n\n${formatSet(summariseSet(both, [from, to], Date.now()))}`)
     if (last !== step.where && (step.do === 'wait' || step.do === 'done')) say(step.where)
     last = step.where
-    ports.onState(step.where)
+    progress.where = step.where
   }
   try {
     await runUntilGoal({
@@ -63,13 +62,13 @@ export async function switchPrimaryOfSet(
       beforeStep: async (step, pair) => {
         for (const sentence of describeStep(step, pair)) say(sentence)
         if (!(await confirm('Go on?'))) throw new CommandEnded('declined', 'Stopped before the next step')
-        ports.onState(
+        progress.where =
           step.do === 'follow'
             ? `${to.name} serves; ${from.name} is being made a secondary of ${to.name}.`
-            : `${to.name} may be taking over from ${from.name}; the takeover continues without this command.`,
-        )
+            : `${to.name} may be taking over from ${from.name}; the takeover continues without this command.`
       },
-      afterStep: (step, ms) => ports.onStepDone({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
+      afterStep: (step, ms) =>
+        void progress.done.push({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
     })
   } catch (error) {
     if (error instanceof CommandEnded) throw new CommandEnded(error.exit, `${error.message}. ${last}`)

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { switchPrimaryOfSet } from '../../../../infra/command/set/switch.ts'
+import { type SwitchProgress, switchPrimaryOfSet } from '../../../../infra/command/set/switch.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 // Two servers that imitate clusters of a set. The tests of the runbooks perform real switches.
@@ -58,9 +58,8 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
     return { name, base: url }
   }
   const left = [...answers]
-  const places: string[] = []
   const said: string[] = []
-  const done: string[] = []
+  const progress: SwitchProgress = { done: [], where: '' }
   const ports = {
     connection: { timeoutMs: 5000 },
     token: 'hvb.operation',
@@ -70,17 +69,16 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
       return answer !== false
     },
     say: (text: string) => void said.push(text),
-    onState: (sentence: string) => void places.push(sentence),
-    onStepDone: ({ step }: { step: string }) => void done.push(step),
+    progress,
   }
   const result = await switchPrimaryOfSet(
     { from: await clusterOf('east'), to: await clusterOf('west') },
     ports,
   ).then(
-    () => done,
+    () => progress.done.map(({ step }) => step),
     (error: Error) => error.message,
   )
-  return { result, done, asked, places, said }
+  return { result, asked, where: progress.where, said }
 }
 
 const ready: Change = ['secondary/readiness', 200, { data: READY }]
@@ -102,7 +100,7 @@ function whole(): Play {
 
 describe('the command switch', () => {
   test('the command sends each request once, in the order of the runbook', async () => {
-    const { result, asked, places } = await played(whole(), [true, true])
+    const { result, asked, where } = await played(whole(), [true, true])
     expect(result).toEqual(['promote', 'follow'])
     expect(asked).toEqual([
       'west secondary/readiness',
@@ -111,7 +109,7 @@ describe('the command switch', () => {
       'west primary/secondary-token',
       'east secondary/update-primary',
     ])
-    expect(places.at(-1)).toMatch(/^west serves, and east is its secondary\./)
+    expect(where).toMatch(/^west serves, and east is its secondary\./)
   })
 
   test('the command changes nothing without a confirmation', async () => {
