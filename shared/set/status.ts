@@ -26,6 +26,7 @@ const peerOf = (peer: Partial<Peer>) => ({
   /** empty for a primary */
   name: peer.node_id ?? '',
   apiAddress: peer.api_address ?? '',
+  linkAddress: peer.cluster_address ?? '',
   isConnected: peer.connection_status === 'connected',
   /** `isExpired`: the secondary's token expired unused */
   isExpired: peer.expired === true,

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import * as v from 'valibot'
 import type { Deployment } from '../../ports.ts'
-import type { TableNames } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
 
 const flag = v.optional(
@@ -61,61 +60,39 @@ const schema = v.object({
 })
 
 /**
- * The client for a function's calls to the tables: this service's own client (`wire`), the SDK, or the SDK for
- * everything except commits.
- */
-export type TablesClientKind = 'wire' | 'sdk' | 'sdk-but-commits'
-
-/** The settings of a Lambda, from its environment variables. */
-export interface LambdaEnvironment extends Deployment {
-  tables: TableNames
-  keyArn: string
-  workerFunction: string
-  pullFunction: string
-  /** `workflows`: prefix of the ARNs of all state machines; the workflows' names follow it */
-  workflows: string
-  auditGroup: string
-  /** namespace of the metrics in log lines; empty: log lines contain no metrics */
-  metricNamespace: string
-  /** `drill`: address of the other cluster, and the policy that allows drills; empty: drills are off */
-  drill: { peer: string; policy: string }
-  /** `auditFile`: file for the audit log instead of the console; empty: no file */
-  auditFile: string
-  /** `authoritiesFile`: file with certificates of authorities; empty: no file */
-  authoritiesFile: string
-  /** whether the runtime prints console output as JSON and keeps lines of level INFO */
-  framedJson: boolean
-  /** region of this process, whose own services it calls */
-  ownRegion: string
-  /** endpoint of the event bus; empty: AWS's default */
-  eventsEndpoint: string
-  /** endpoint that clients' requests to STS are redirected to; empty: none */
-  stsRedirect: string
-  /** `cloudKeys`: credentials for calls to AWS on behalf of mounts; empty: the runtime's own credentials */
-  cloudKeys: { accessKey: string; secretKey: string }
-  /** endpoint of the instance metadata, without trailing slash */
-  metadataEndpoint: string
-  /** credentials from instance metadata are used only outside Lambda */
-  onLambda: boolean
-  /** `webEndpoint`: address on which a Web Function listens; absent: the function receives events instead */
-  webEndpoint: { host: string; port: number } | undefined
-  /** the client that makes calls to the tables */
-  tablesClient: TablesClientKind
-}
-
-/**
  * Parses an address.
  * @param text `host:port`, an IPv6 address in brackets; empty: no address
  */
-function parseEndpoint(text: string): LambdaEnvironment['webEndpoint'] {
+function parseEndpoint(text: string): { host: string; port: number } | undefined {
   const mark = text.lastIndexOf(':')
   return mark < 0
     ? undefined
     : { host: text.slice(0, mark).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(mark + 1)) }
 }
 
+/** Returns the facts about the deployment in a function's environment variables. */
+const toDeployment = (e: v.InferOutput<typeof schema>): Deployment => ({
+  version: e.SERVICE_VERSION,
+  apiVersion: e.API_VERSION,
+  clusterName: e.CLUSTER_NAME,
+  home: e.CLUSTER_TABLE,
+  region: e.CLOUD_REGION || e.AWS_REGION,
+  legacySignatures: e.LEGACY_SIGNATURES,
+  plainEndpoints: e.PLAIN_ENDPOINTS,
+  assumableRoles: e.ASSUMABLE_ROLES.split(',').filter(pattern => pattern !== ''),
+  initPgpKeys: e.INIT_PGP_KEYS.split(',').filter(fingerprint => fingerprint !== ''),
+  strictCeremony: e.STRICT_CEREMONY,
+  proxy: e.PROXY_SECRETS
+    ? { secretHashes: e.PROXY_SECRETS.split(','), hops: Number(e.PROXY_HOPS) }
+    : undefined,
+  healthChecksKeyring: e.HEALTH_CHECKS_KEYRING,
+  apiAddress: e.API_ADDRESS,
+  linkAddress: e.LINK_ADDRESS,
+  license: { text: e.LICENSE, publicKey: e.LICENSE_PUBLIC_KEY },
+})
+
 /** Reads the environment variables of a function. One error reports all invalid environment variables. */
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): LambdaEnvironment {
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   const read = v.safeParse(schema, variables)
   if (!read.success) {
     const faults = read.issues.map(issue => `${issue.path?.[0]?.key}: ${issue.message}`)
@@ -124,48 +101,58 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Lam
   const e = read.output
   const webEndpoint = parseEndpoint(e.AWS_LAMBDA_HTTP_ENDPOINT)
   return {
-    version: e.SERVICE_VERSION,
-    apiVersion: e.API_VERSION,
-    clusterName: e.CLUSTER_NAME,
-    home: e.CLUSTER_TABLE,
-    region: e.CLOUD_REGION || e.AWS_REGION,
-    legacySignatures: e.LEGACY_SIGNATURES,
-    plainEndpoints: e.PLAIN_ENDPOINTS,
-    assumableRoles: e.ASSUMABLE_ROLES.split(',').filter(pattern => pattern !== ''),
-    initPgpKeys: e.INIT_PGP_KEYS.split(',').filter(fingerprint => fingerprint !== ''),
-    strictCeremony: e.STRICT_CEREMONY,
-    proxy: e.PROXY_SECRETS
-      ? { secretHashes: e.PROXY_SECRETS.split(','), hops: Number(e.PROXY_HOPS) }
-      : undefined,
-    healthChecksKeyring: e.HEALTH_CHECKS_KEYRING,
-    apiAddress: e.API_ADDRESS,
-    linkAddress: e.LINK_ADDRESS,
-    license: { text: e.LICENSE, publicKey: e.LICENSE_PUBLIC_KEY },
+    ...toDeployment(e),
     tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE, ceremony: e.CEREMONY_TABLE },
     keyArn: e.KEY_ARN,
     workerFunction: e.WORKER_FUNCTION,
     pullFunction: e.PULL_FUNCTION,
+    /** `workflows`: prefix of the ARNs of all state machines; the workflows' names follow it */
     workflows: e.WORKFLOWS,
     auditGroup: e.AUDIT_GROUP,
+    /** namespace of the metrics in log lines; empty: log lines contain no metrics */
     metricNamespace: e.METRIC_NAMESPACE,
+    /** `drill`: address of the other cluster, and the policy that allows drills; empty: drills are off */
     drill: { peer: e.DRILL_PEER, policy: e.DRILL_POLICY },
+    /** `auditFile`: file for the audit log instead of the console; empty: no file */
     auditFile: e.AUDIT_FILE,
+    /** `authoritiesFile`: file with certificates of authorities; empty: no file */
     authoritiesFile: e.AUTHORITIES && resolve(e.LAMBDA_TASK_ROOT, e.AUTHORITIES),
-    // A Web Function has no other log format.
+    /**
+     * whether the runtime prints console output as JSON and keeps lines of level INFO. A Web Function has no other
+     * log format.
+     */
     framedJson:
       (webEndpoint !== undefined || e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON') &&
       !['WARN', 'ERROR', 'FATAL'].includes(e.AWS_LAMBDA_LOG_LEVEL.toUpperCase()),
+    /** region of this process, whose own services it calls */
     ownRegion: e.AWS_REGION,
+    /** endpoint of the event bus; empty: AWS's default */
     eventsEndpoint: e.AWS_ENDPOINT_URL_EVENTBRIDGE,
+    /** endpoint that clients' requests to STS are redirected to; empty: none */
     stsRedirect: e.AWS_ENDPOINT_URL_STS,
+    /** `cloudKeys`: credentials for calls to AWS on behalf of mounts; empty: the runtime's own credentials */
     cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
+    /** endpoint of the instance metadata, without trailing slash */
     metadataEndpoint: e.AWS_EC2_METADATA_SERVICE_ENDPOINT.replace(/\/$/, ''),
-    // A Web Function has no environment variable with its name.
+    /**
+     * credentials from instance metadata are used only outside Lambda. A Web Function has no environment variable
+     * with its name.
+     */
     onLambda: e.AWS_LAMBDA_FUNCTION_NAME !== '' || webEndpoint !== undefined,
+    /** `webEndpoint`: address on which a Web Function listens; absent: the function receives events instead */
     webEndpoint,
+    /** the client that makes calls to the tables: this service's own client (`wire`), or the SDK */
     tablesClient: e.TABLES_CLIENT,
   }
 }
+
+/** The settings of a Lambda, from its environment variables. */
+export type LambdaEnvironment = ReturnType<typeof readEnvironment>
+/**
+ * The client for a function's calls to the tables: this service's own client (`wire`), the SDK, or the SDK for
+ * everything except commits.
+ */
+export type TablesClientKind = LambdaEnvironment['tablesClient']
 
 /** Returns the credentials that the runtime gives this process. The runtime may replace its credentials at any time. */
 export function readRuntimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
@@ -189,35 +176,14 @@ export function readOwnCredentials() {
 }
 
 /**
- * The settings of the console page: whether it is served, the origin of the other cluster that it calls, and the
- * origin whose page may call this cluster.
+ * Reads the settings of the console page: whether it is served, the origin of the other cluster that it calls, and the
+ * origin whose page may call this cluster. An empty origin: none.
  */
-export interface ConsoleSettings {
-  isServed: boolean
-  /** empty: none */
-  peer: string
-  /** empty: none */
-  origin: string
-}
-
-export const readConsoleSettings = (variables: NodeJS.ProcessEnv = process.env): ConsoleSettings => ({
+export const readConsoleSettings = (variables: NodeJS.ProcessEnv = process.env) => ({
   isServed: variables['CONSOLE'] === 'true',
   peer: variables['CONSOLE_PEER'] ?? '',
   origin: variables['CONSOLE_ORIGIN'] ?? '',
 })
-
-/** The settings for the endpoints of AWS services, from variables that the SDK uses too. */
-export interface WireSettings {
-  region: string
-  fips: boolean
-  dualStack: boolean
-  /** `accountId`: account of the credentials; empty: unknown */
-  accountId: string
-  /** whether DynamoDB is called at the endpoint of the account */
-  accountMode: 'preferred' | 'disabled' | 'required'
-  /** returns the configured endpoint of a service */
-  endpointOf(service: string): string | undefined
-}
 
 const wireSchema = v.object({
   AWS_REGION: v.pipe(v.string(), v.nonEmpty()),
@@ -229,18 +195,21 @@ const wireSchema = v.object({
 })
 
 /**
- * Reads the settings for the endpoints of AWS services.
+ * Reads the settings for the endpoints of AWS services, from variables that the SDK uses too.
  * @throws Error when a variable has an invalid value
  */
-export function readWireSettings(variables: NodeJS.ProcessEnv = process.env): WireSettings {
+export function readWireSettings(variables: NodeJS.ProcessEnv = process.env) {
   const e = v.parse(wireSchema, variables)
   return {
     region: e.AWS_REGION,
     fips: e.AWS_USE_FIPS_ENDPOINT,
     dualStack: e.AWS_USE_DUALSTACK_ENDPOINT,
+    /** `accountId`: account of the credentials; empty: unknown */
     accountId: e.AWS_ACCOUNT_ID,
+    /** whether DynamoDB is called at the endpoint of the account */
     accountMode: e.AWS_ACCOUNT_ID_ENDPOINT_MODE,
-    endpointOf: service =>
+    /** returns the configured endpoint of a service */
+    endpointOf: (service: string): string | undefined =>
       e.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS
         ? undefined
         : variables[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ||
@@ -248,3 +217,6 @@ export function readWireSettings(variables: NodeJS.ProcessEnv = process.env): Wi
           undefined,
   }
 }
+
+/** The settings for the endpoints of AWS services. */
+export type WireSettings = ReturnType<typeof readWireSettings>
