@@ -9,12 +9,12 @@ const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
  * @param bases scheme and host of each cluster
  */
 export const createClusterApi =
-  (bases: Readonly<Record<DrillMember, string>>, timeoutMs = CLUSTER_ANSWER_TIMEOUT_MS): AskCluster =>
+  (bases: Readonly<Record<DrillMember, string>>): AskCluster =>
   async (to, method, path, { body, token } = {}) => {
     const answer = await fetch(`${bases[to]}/v1/${path}`, {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(CLUSTER_ANSWER_TIMEOUT_MS),
       headers: token ? { 'x-vault-token': token } : {},
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })

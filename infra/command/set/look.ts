@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import type { SetCluster } from '../../../shared/set/run.ts'
-import { type ObservedCluster, observeCluster } from '../../../shared/set/status.ts'
+import { type ClusterReply, type ObservedCluster, observeCluster } from '../../../shared/set/status.ts'
 import { describeRefusal, requestUntilAccepted, sendRequest } from '../ask.ts'
 import { type ApiConnection, parseApiBase } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
@@ -30,20 +30,19 @@ export function parseNamedCluster(text: string): NamedCluster {
   }
 }
 
+/** Sends one request to a cluster. @throws see `sendRequest` */
+export async function askCluster(...asked: Parameters<typeof sendRequest>): Promise<ClusterReply> {
+  const response = await sendRequest(...asked)
+  return { ...response, refused: response.status < 300 ? '' : describeRefusal(response) }
+}
+
 /** Requests a cluster's health and status. @param before the cluster as observed earlier */
 export const observeNamedCluster = (
   { name, base }: NamedCluster,
   connection: ApiConnection,
   before: ObservedCluster = { name },
 ): Promise<ObservedCluster> =>
-  observeCluster(
-    before,
-    async path => {
-      const heard = await sendRequest(base, path, {}, connection)
-      return { ...heard, refused: heard.status < 300 ? '' : describeRefusal(heard) }
-    },
-    Date.now,
-  )
+  observeCluster(before, path => askCluster(base, path, {}, connection), Date.now)
 
 /** Longest time in milliseconds for which a refused request is repeated. */
 export const CLUSTER_WAIT_LIMIT_MS = 10 * 60_000

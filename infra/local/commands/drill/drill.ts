@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import { createClusterApi } from '../../../../shared/adapters/cluster-api.ts'
 import {
   createDrillRecord,
   type DrillDependencies,
@@ -15,7 +14,7 @@ import { runUntilGoal, type SetRunInput } from '../../../../shared/set/run.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
 import { pollWhilePending } from '../../../../shared/values/retrying.ts'
-import { systemSetClock } from '../../../command/set/look.ts'
+import { askCluster, systemSetClock } from '../../../command/set/look.ts'
 import { createLocalAuthority } from '../../gateway/tls.ts'
 import type { LocalHost } from '../../host/host.ts'
 import {
@@ -37,6 +36,7 @@ import { createFailoverToken } from './failover-token.ts'
 import { watchClusterHealth } from './health.ts'
 import { type LinkProxy, startLinkProxy } from './link-proxy.ts'
 import { findUnknownLogins, type LoginLoad, startLoginLoad } from './load.ts'
+import type { PlayedPart } from './verdict.ts'
 
 /** The result of a rehearsed takeover. */
 export interface TakeoverResult extends ServingInterruptions {
@@ -148,10 +148,8 @@ export const createLocalDrilling = (
   hosts: Readonly<Record<DrillMember, Pick<LocalHost, 'base_url' | 'cluster'>>>,
   token: string,
 ): DrillDependencies => ({
-  ask: createClusterApi(
-    { own: new URL(hosts.own.base_url).origin, peer: new URL(hosts.peer.base_url).origin },
-    drClientConnection.timeoutMs,
-  ),
+  ask: (to, method, path, options) =>
+    askCluster(hosts[to].base_url, path, { method, ...options }, drClientConnection),
   clock: systemSetClock,
   deadline: Number.POSITIVE_INFINITY,
   token: async () => token,
@@ -159,13 +157,10 @@ export const createLocalDrilling = (
 })
 
 /**
- * Runs the drill of the service under load: a planned switch and the switch back. @param seen receives the
+ * Runs the drill of the service under load: a planned switch and the switch back. @param played receives the
  * result of each part
  */
-export async function runSwitchDrill(
-  rehearsal: DrillRehearsal,
-  seen: { there?: TakeoverResult; back?: TakeoverResult },
-): Promise<void> {
+export async function runSwitchDrill(rehearsal: DrillRehearsal, played: PlayedPart[]): Promise<void> {
   const { east, west, token, say } = rehearsal
   const drilling = createLocalDrilling({ own: east, peer: west }, token)
   let drill = createDrillRecord('local', Date.now())
@@ -180,17 +175,19 @@ export async function runSwitchDrill(
   }
   await play('check')
   say('Planned switch: west takes over, then east follows west.')
-  seen.there = await switchPrimaryOver(
+  const there = await switchPrimaryOver(
     rehearsal,
     { from: east, to: west },
     { promote: () => play('there'), rejoin: () => play('follow', 'settle') },
   )
+  played.push({ part: 'Planned switch, east to west', ...there })
   say('Switch back: east takes over, then west follows east.')
-  seen.back = await switchPrimaryOver(
+  const back = await switchPrimaryOver(
     rehearsal,
     { from: west, to: east },
     { promote: () => play('back'), rejoin: () => play('follow back', 'settle back') },
   )
+  played.push({ part: 'Planned switch, west to east', ...back })
 }
 
 /**

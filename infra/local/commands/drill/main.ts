@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { createTerminalWriter } from '../../../command/output.ts'
 import { requireStateDirectory } from '../../os/cluster-file.ts'
 import { type DrillRehearsal, runDisasterDrill, runSwitchDrill, startDrillRehearsal } from './drill.ts'
-import { type DrillResults, formatDrill, judgeDrill } from './verdict.ts'
+import { formatDrill, judgeDrill, type PlayedPart } from './verdict.ts'
 
 const HELP = `npm run drill [-- options]    planned switch, the way back, and a disaster, on two clusters under load
 
@@ -44,14 +44,15 @@ function closing(rehearsal: DrillRehearsal): () => Promise<void> {
   return close
 }
 
-/** Rehearses on two clusters of this machine without stored state. @param seen receives the result of each part */
-async function drill(seen: Partial<DrillResults>): Promise<void> {
+/** Rehearses on two clusters of this machine without stored state. @param played receives the result of each part */
+async function drill(played: PlayedPart[]): Promise<void> {
   say('Starting east and west. West needs about a minute before it follows east.')
   const rehearsal = await startDrillRehearsal({ port: 0, memory: true, unlisted: true }, say)
   const close = closing(rehearsal)
   try {
-    await runSwitchDrill(rehearsal, seen)
-    seen.disaster = await runDisasterDrill(rehearsal)
+    await runSwitchDrill(rehearsal, played)
+    const disaster = await runDisasterDrill(rehearsal)
+    played.push({ part: 'Disaster: east is cut off, and west promoted by force', ...disaster })
   } finally {
     say('Ending both clusters.')
     await close()
@@ -62,9 +63,9 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   if (values.help) return void process.stdout.write(HELP)
   requireStateDirectory()
-  const seen: Partial<DrillResults> = {}
-  const fault = await drill(seen).then(() => undefined, textOf)
-  const result = judgeDrill(seen, fault)
+  const played: PlayedPart[] = []
+  const fault = await drill(played).then(() => undefined, textOf)
+  const result = judgeDrill(played, fault)
   print(`${values.json ? JSON.stringify(result, null, 2) : formatDrill(result)}\n`)
   process.exitCode = result.verdict === 'passed' ? 0 : 1
 }

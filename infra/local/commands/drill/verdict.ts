@@ -1,11 +1,7 @@
 import type { DisasterResult, TakeoverResult } from './drill.ts'
 
-/** The results of a whole drill. */
-export interface DrillResults {
-  there: TakeoverResult
-  back: TakeoverResult
-  disaster: DisasterResult
-}
+/** The result of a part of a drill, with the name of the part for operators. */
+export type PlayedPart = { part: string } & TakeoverResult & Partial<DisasterResult>
 
 /** The result of a drill as `--json` prints it. Times are in milliseconds. */
 export interface DrillResult {
@@ -24,23 +20,11 @@ export interface DrillResult {
   }[]
 }
 
-const NAMES = {
-  there: 'Planned switch, east to west',
-  back: 'Planned switch, west to east',
-  disaster: 'Disaster: east is cut off, and west promoted by force',
-} as const
-
-type Seen = TakeoverResult & Partial<DisasterResult>
-
-/** Judges a drill. @param fault the error that stopped the drill */
-export function judgeDrill(drilled: Partial<DrillResults>, fault?: string): DrillResult {
-  const seen = Object.entries(NAMES).flatMap(([name, part]): [string, Seen][] => {
-    const one: Seen | undefined = drilled[name as keyof DrillResults]
-    return one ? [[part, one]] : []
-  })
-  const faults = seen.flatMap(([part, one]) => faultsOf(one).map(text => `${part}: ${text}`))
+/** Judges a drill by the parts that were played. @param fault the error that stopped the drill */
+export function judgeDrill(played: readonly PlayedPart[], fault?: string): DrillResult {
+  const faults = played.flatMap(one => faultsOf(one).map(text => `${one.part}: ${text}`))
   if (fault !== undefined) faults.unshift(fault)
-  const parts = seen.map(([part, { longestGap, mostAtOnce, logins, lost, reported }]) => ({
+  const parts = played.map(({ part, longestGap, mostAtOnce, logins, lost, reported }) => ({
     part,
     nobody_served_ms: longestGap,
     primaries_at_once: mostAtOnce,
@@ -51,7 +35,7 @@ export function judgeDrill(drilled: Partial<DrillResults>, fault?: string): Dril
   return { verdict: faults.length === 0 ? 'passed' : 'failed', faults, parts }
 }
 
-function faultsOf({ mostAtOnce, logins, lost, reported }: Seen): string[] {
+function faultsOf({ mostAtOnce, logins, lost, reported }: PlayedPart): string[] {
   const unnamed = lost.filter(one => !reported?.includes(one)).length
   return [
     ...(mostAtOnce > 1 ? [`${mostAtOnce} primaries served at once`] : []),

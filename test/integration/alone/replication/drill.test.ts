@@ -61,6 +61,8 @@ async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = 
         // repeating the completed step changes nothing
         if (next === 'done') return void (await handler({ workflow: 'drill', operation, step }, context))
         await set.tick()
+        // the state machine waits before it repeats a step
+        await ports.clock.sleep(2000)
       } catch (error) {
         if ((error as Error).name === 'DrillStopped' || tries++ === DRILL_TRIES) throw error
         await ports.clock.sleep(2000)
