@@ -226,16 +226,10 @@ const ALREADY_A_FAULT: readonly PairSituation[] = [
 ]
 
 /**
- * The verdict on several clusters: the worst verdict of the primary with each other cluster, and the fault of each
- * cluster.
+ * Judges clusters that were observed at the same time.
+ * @returns the worst verdict of the primary with each other cluster, and the fault of each cluster
  */
-export interface SetVerdict {
-  verdict: PairVerdict
-  faults: readonly string[]
-}
-
-/** Judges clusters that were observed at the same time. */
-export function judgeSet(seen: readonly ObservedCluster[]): SetVerdict {
+export function judgeSet(seen: readonly ObservedCluster[]) {
   const primary = seen.find(one => hasAnswered(one) && one.answer.status.mode === 'primary') ??
     seen[0] ?? { name: '' }
   const verdicts = seen.filter(one => one !== primary).map(one => judgePair(primary, one))

@@ -164,13 +164,6 @@ function planFollowing(judged: Judged): Decision | Waiting {
   return following[verdict.situation]?.(judged) ?? stop(`${other.name} is ${stateOf(other)}`)
 }
 
-const promoteTo = (to: PairSide, resumed: boolean, force: boolean): Promote => ({
-  do: 'promote',
-  to,
-  resumed,
-  force,
-})
-
 /** Plans a takeover in which `to` takes over from a serving or a lost cluster. */
 function planTakingOver(judged: Judged): Decision | Waiting {
   const { goal, verdict, to, own, other } = judged
@@ -178,21 +171,21 @@ function planTakingOver(judged: Judged): Decision | Waiting {
   const force = goal.kind === 'takeOver'
   if (force ? !hasAnswered(own) : isSilent(judged))
     return waitForAnswer(judged, force ? '' : '; where a cluster is lost, see docs/runbooks/disaster.md')
-  if (operationOf(own)?.name === 'promotion') return promoteTo(to, true, force)
+  if (operationOf(own)?.name === 'promotion') return { do: 'promote', to, resumed: true, force }
   const busy = [own, ...(force ? [] : [other])].find(operationOf)
   if (busy) return stop(`${busy.name}: ${operationOf(busy)?.name} is under way; wait for its end`)
   const mode = own.answer?.status.mode
   if (!force && situation === 'handed-over' && own.answer?.status.hasPrimary)
-    return promoteTo(to, true, false)
+    return { do: 'promote', to, resumed: true, force: false }
   if (!force && primary === undefined) return stop('no planned switch is possible')
   if (mode !== 'secondary') return stop(`${own.name} is no secondary, but ${mode}`)
   if (force)
     return hasAnswered(other) && other.answer.status.mode === 'primary' && situation !== 'closed'
       ? stop(`${other.name} answers, and serves as the primary: two primaries are worse than none`)
-      : promoteTo(to, false, true)
+      : { do: 'promote', to, resumed: false, force: true }
   const isFollowing = stateOf(own) === 'stream-wals' && situation !== 'revoked' && situation !== 'cut-off'
   return isFollowing
-    ? promoteTo(to, false, false)
+    ? { do: 'promote', to, resumed: false, force: false }
     : stop(`${own.name} does not stream from its primary: its state is ${stateOf(own)}`)
 }
 

@@ -57,21 +57,29 @@ interface SetClusterOptions {
   say(text: string): void
 }
 
-/** Creates the cluster object that the runner of set operations uses. */
-export const createSetCluster = (
-  cluster: NamedCluster,
+/**
+ * Sends one request to a cluster: a read without a body, else a write. Repeats the request when the answer has
+ * Retry-After, as the runbooks do.
+ * @returns the body of the answer
+ * @throws CommandEnded see `requestUntilAccepted`. The message names the request by `label`
+ */
+export function requestCluster(
+  { name, base }: NamedCluster,
+  path: string,
+  body: object | undefined,
   { connection, token, say }: SetClusterOptions,
-): SetCluster => ({
-  observe: () => observeNamedCluster(cluster, connection),
-  write: (path, body) => {
-    const asking = { method: 'POST', body, token } as const
-    return requestUntilAccepted(
-      () => sendRequest(cluster.base, `sys/replication/dr/${path}`, asking, connection),
-      {
-        timeoutMs: CLUSTER_WAIT_LIMIT_MS,
-        say,
-        label: `${path} on ${cluster.name}`,
-      },
-    )
-  },
+  label = path,
+) {
+  const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
+  return requestUntilAccepted(() => sendRequest(base, path, asking, connection), {
+    timeoutMs: CLUSTER_WAIT_LIMIT_MS,
+    say,
+    label: `${label} on ${name}`,
+  })
+}
+
+/** Creates the cluster object that the runner of set operations uses. */
+export const createSetCluster = (cluster: NamedCluster, options: SetClusterOptions): SetCluster => ({
+  observe: () => observeNamedCluster(cluster, options.connection),
+  write: (path, body) => requestCluster(cluster, `sys/replication/dr/${path}`, body, options, path),
 })

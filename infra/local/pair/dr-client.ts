@@ -2,17 +2,16 @@ import type { SetCluster } from '../../../shared/set/run.ts'
 import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { pollWhilePending } from '../../../shared/values/retrying.ts'
-import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
 import {
   CLUSTER_WAIT_LIMIT_MS,
   createSetCluster,
   observeNamedCluster,
+  requestCluster,
   systemSetClock,
 } from '../../command/set/look.ts'
 import type { LocalHost } from '../host/host.ts'
 
 /** Milliseconds between two checks of a condition. */
-
 const DR_RETRY_PAUSE_MS = 250
 /**
  * Timeout of requests. A role change answers within half a minute, even if the role change itself continues
@@ -61,13 +60,8 @@ export const toSetCluster = (
 })
 
 /** Sends one request below `sys/replication/dr`; see `requestHost`. */
-export const requestReplication = (
-  host: Asked,
-  path: string,
-  body: object | undefined,
-  token?: string,
-  say?: Say,
-) => requestHost(host, `sys/replication/dr/${path}`, body, token, say)
+export const requestReplication = (host: Asked, path: string, body: object | undefined, token?: string) =>
+  requestHost(host, `sys/replication/dr/${path}`, body, token)
 
 /**
  * Sends one API request: a read without a body, else a write. Repeats the request when the answer has
@@ -76,14 +70,11 @@ export const requestReplication = (
  * @param say receives messages on retries
  * @throws Error with the answer if the request does not succeed
  */
-export async function requestHost(
-  { base_url, root_token, cluster }: Asked,
+export const requestHost = (
+  { base_url: base, root_token, cluster: name }: Asked,
   path: string,
   body: object | undefined,
   token = root_token,
   say = silently,
-): Promise<HostApiAnswer> {
-  const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
-  const patience = { timeoutMs: CLUSTER_WAIT_LIMIT_MS, say, label: `${path} on ${cluster}` }
-  return requestUntilAccepted(() => sendRequest(base_url, path, asking, drClientConnection), patience)
-}
+): Promise<HostApiAnswer> =>
+  requestCluster({ name, base }, path, body, { connection: drClientConnection, token, say })

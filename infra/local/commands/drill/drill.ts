@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import {
   createDrillRecord,
@@ -17,6 +16,7 @@ import { pollWhilePending } from '../../../../shared/values/retrying.ts'
 import { askCluster, systemSetClock } from '../../../command/set/look.ts'
 import { createLocalAuthority } from '../../gateway/tls.ts'
 import type { LocalHost } from '../../host/host.ts'
+import { makeTemporaryDirectory } from '../../os/temporary.ts'
 import {
   drClientConnection,
   readDrStatus,
@@ -90,7 +90,7 @@ export async function startDrillRehearsal(
     joinLocalPair(pair, say, met),
 ): Promise<DrillRehearsal> {
   const authority = createLocalAuthority('drill')
-  const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
+  const caBundles = makeTemporaryDirectory()
   writeFileSync(`${caBundles}/drill.pem`, authority.cert)
   const pair = await startClusterPair({ ...options, caBundles })
   rmSync(caBundles, { recursive: true })
