@@ -36,7 +36,6 @@ import { createFailoverToken } from './failover-token.ts'
 import { watchClusterHealth } from './health.ts'
 import { type LinkProxy, startLinkProxy } from './link-proxy.ts'
 import { findUnknownLogins, type LoginLoad, startLoginLoad } from './load.ts'
-import type { PlayedPart } from './verdict.ts'
 
 /** The result of a rehearsed takeover. */
 export interface TakeoverResult extends ServingInterruptions {
@@ -52,6 +51,9 @@ export interface TakeoverResult extends ServingInterruptions {
 export interface DisasterResult extends TakeoverResult {
   reported: readonly string[]
 }
+
+/** The result of a part of a drill, with the name of the part for operators. */
+export type PlayedPart = { part: string } & TakeoverResult & Partial<DisasterResult>
 
 /** Two clusters of a set with login workloads, and a proxy between them that can cut the link. */
 export interface DrillRehearsal {

@@ -1,8 +1,14 @@
 import { parseArgs } from 'node:util'
 import { createTerminalWriter } from '../../../command/output.ts'
 import { requireStateDirectory } from '../../os/cluster-file.ts'
-import { type DrillRehearsal, runDisasterDrill, runSwitchDrill, startDrillRehearsal } from './drill.ts'
-import { formatDrill, judgeDrill, type PlayedPart } from './verdict.ts'
+import {
+  type DrillRehearsal,
+  type PlayedPart,
+  runDisasterDrill,
+  runSwitchDrill,
+  startDrillRehearsal,
+} from './drill.ts'
+import { formatDrill, judgeDrill } from './verdict.ts'
 
 const HELP = `npm run drill [-- options]    planned switch, the way back, and a disaster, on two clusters under load
 

@@ -1,7 +1,4 @@
-import type { DisasterResult, TakeoverResult } from './drill.ts'
-
-/** The result of a part of a drill, with the name of the part for operators. */
-export type PlayedPart = { part: string } & TakeoverResult & Partial<DisasterResult>
+import type { PlayedPart } from './drill.ts'
 
 /** The result of a drill as `--json` prints it. Times are in milliseconds. */
 export interface DrillResult {

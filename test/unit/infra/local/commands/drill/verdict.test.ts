@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  formatDrill,
-  judgeDrill,
-  type PlayedPart,
-} from '../../../../../../infra/local/commands/drill/verdict.ts'
+import type { PlayedPart } from '../../../../../../infra/local/commands/drill/drill.ts'
+import { formatDrill, judgeDrill } from '../../../../../../infra/local/commands/drill/verdict.ts'
 
 const switched = { mostAtOnce: 1, longestGap: 700, logins: 40, lost: [] }
 const there: PlayedPart = { part: 'east to west', ...switched }
