@@ -92,10 +92,11 @@ const eagerInOneFile = (wanted: Wanted): Plugin => ({
       if (kind !== 'dynamic-import' || namespace !== 'file') return undefined
       const found = await resolve(path, { kind: 'import-statement', importer, resolveDir })
       const isOwn = found.namespace === 'file' && /\/shared\/.*\.ts$/.test(found.path)
-      return isOwn ? { path: found.path, namespace: 'later' } : found
+      // a relative path, because esbuild names chunks by the paths of their modules
+      return isOwn ? { path: found.path.slice(checkoutRoot.length), namespace: 'later' } : found
     })
     onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
-      contents: `import ${JSON.stringify(EAGER)}; export * from ${JSON.stringify(path)}`,
+      contents: `import ${JSON.stringify(EAGER)}; export * from ${JSON.stringify(`./${path}`)}`,
       resolveDir: checkoutRoot,
       loader: 'js',
     }))
@@ -188,8 +189,8 @@ async function copyPackage(library: string, target: string): Promise<void> {
 const PAGE = `${checkoutRoot}shared/console/page/`
 
 /** Builds the console page next to the function that serves it: one script, a style sheet and the page. */
-async function buildPage(folder: string): Promise<void> {
-  await build({
+async function buildPage(folder: string): Promise<Metafile> {
+  const { metafile } = await build({
     entryPoints: { page: `${PAGE}main.ts` },
     outdir: folder,
     bundle: true,
@@ -199,10 +200,12 @@ async function buildPage(folder: string): Promise<void> {
     target: 'es2024',
     charset: 'utf8',
     tsconfigRaw: {},
+    metafile: true,
     absWorkingDir: checkoutRoot,
     logLevel: 'warning',
   })
   for (const file of ['index.html', 'style.css']) await cp(PAGE + file, `${folder}/${file}`)
+  return metafile
 }
 
 /**
@@ -225,6 +228,6 @@ export async function buildFunctionBundles(directory = bundlesDir): Promise<void
   const metafiles: Record<string, Metafile> = {}
   for (const name of listFunctionNames()) metafiles[name] = await bundler.bundle(name)
   await bundler.end()
-  await buildPage(`${directory}/fallback/ui`)
+  metafiles['fallback/ui'] = await buildPage(`${directory}/fallback/ui`)
   await writeFile(`${directory}/metafiles.json`, JSON.stringify(metafiles))
 }
