@@ -1,15 +1,13 @@
 import { chmod } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
-import { build, type Plugin } from 'esbuild'
+import { build, type Metafile, type Plugin } from 'esbuild'
 import { checkoutRoot, version } from '../checkout.ts'
+import { oldestNode } from '../package/requirements.ts'
 
 /** Programs that the project ships by name: entry file and output file. */
 export const shippedPrograms = {
   'cloud-auth': { entry: 'infra/command/main.ts', file: 'cloud-auth.mjs' },
 } as const
-
-/** The oldest Node version that runs the programs. */
-const OLDEST_NODE = 20
 
 // Node links static imports before it runs any line of the program. On an older version missing names would cause a
 // SyntaxError an import here would run before the version check, so built-in modules are required after the check.
@@ -30,16 +28,18 @@ const requiredBuiltins: Plugin = {
 const begin = (name: string): string =>
   `#!/usr/bin/env node
 // ${name} ${version}
-import{createRequire as __cr}from'module';if(parseInt(process.versions.node,10)<${OLDEST_NODE}){process.stderr.write('${name} needs Node ${OLDEST_NODE} or later, and this is Node '+process.versions.node+': install a later Node from https://nodejs.org, or put it first in PATH\\n');process.exit(1)}const require=__cr(import.meta.url);`
+import{createRequire as __cr}from'module';if(parseInt(process.versions.node,10)<${oldestNode.command}){process.stderr.write('${name} needs Node ${oldestNode.command} or later, and this is Node '+process.versions.node+': install a later Node from https://nodejs.org, or put it first in PATH\\n');process.exit(1)}const require=__cr(import.meta.url);`
 
 /**
- * Bundles each program into one file without dependencies, for Node 20 or later.
+ * Bundles each program into one file without dependencies.
  * @param directory output directory
+ * @returns esbuild's metafile of each program
  */
-export async function buildPrograms(directory = `${checkoutRoot}.build`): Promise<void> {
+export async function buildPrograms(directory = `${checkoutRoot}.build`): Promise<Metafile[]> {
+  const metafiles: Metafile[] = []
   for (const [name, { entry, file }] of Object.entries(shippedPrograms)) {
     const outfile = `${directory}/${file}`
-    await build({
+    const { metafile } = await build({
       entryPoints: [`${checkoutRoot}${entry}`],
       outfile,
       bundle: true,
@@ -52,9 +52,12 @@ export async function buildPrograms(directory = `${checkoutRoot}.build`): Promis
       banner: { js: begin(name) },
       plugins: [requiredBuiltins],
       legalComments: 'inline',
+      metafile: true,
       absWorkingDir: checkoutRoot,
       logLevel: 'warning',
     })
     await chmod(outfile, 0o755)
+    metafiles.push(metafile)
   }
+  return metafiles
 }

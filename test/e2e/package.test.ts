@@ -15,6 +15,7 @@ import { shippedPrograms } from '../../infra/build/command.ts'
 import { checkoutRoot, listFunctionNames, readCdkContext } from '../../infra/checkout.ts'
 import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
 import { buildPackage } from '../../infra/package/build.ts'
+import { oldestNode } from '../../infra/package/requirements.ts'
 import { readSettings, settingsSchema } from '../../infra/settings.ts'
 import { defineStacks } from '../../infra/stacks/cluster.ts'
 
@@ -33,6 +34,7 @@ const settings = {
 }
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-package-`)
+let tarball = ''
 const installed = `${folder}/app/node_modules/cloud-auth`
 const read = (file: string): string => readFileSync(`${installed}/${file}`, 'utf8')
 const stacks = ['data', 'api', 'workers'].map(part => `cloud-auth-test-${part}`)
@@ -64,8 +66,9 @@ beforeAll(async () => {
     encoding: 'utf8',
     env: { ...process.env, npm_config_cache: `${folder}/cache` },
   })
+  tarball = `${folder}/${packed.trim()}`
   mkdirSync(installed, { recursive: true })
-  execFileSync('tar', ['-xzf', `${folder}/${packed.trim()}`, '-C', installed, '--strip-components=1'])
+  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
   for (const peer of ['aws-cdk-lib', 'constructs'])
     symlinkSync(`${checkoutRoot}node_modules/${peer}`, `${folder}/app/node_modules/${peer}`)
   writeFileSync(`${folder}/app/app.mjs`, APP)
@@ -83,11 +86,29 @@ describe('the npm package in an empty CDK app', () => {
     expect(made).not.toHaveProperty('dependencies')
     expect(Object.keys(made['peerDependencies'] ?? {})).toEqual(['aws-cdk-lib', 'constructs'])
     expect(Object.keys(made['bin'] ?? {})).toEqual(Object.keys(shippedPrograms))
-    for (const file of ['lib/index.js', 'lib/index.d.ts', 'LICENSE', 'cdk.json'])
+    for (const file of ['lib/index.js', 'lib/construct.cjs', 'lib/index.d.ts', 'LICENSE', 'cdk.json'])
       expect(read(file)).not.toBe('')
     expect(readdirSync(`${installed}/functions`).sort()).toEqual(listFunctionNames())
-    expect(read('lib/index.js')).not.toMatch(/node_modules\/(openpgp|@aws-sdk)/)
+    expect(read('lib/construct.cjs')).not.toMatch(/node_modules\/(openpgp|@aws-sdk)/)
     expect(readdirSync(installed).filter(name => /^(shared|infra|test)$/.test(name))).toEqual([])
+  })
+
+  test("takes the addresses and keywords of the checkout's package.json, and the command's Node", () => {
+    const own = JSON.parse(readFileSync(`${checkoutRoot}package.json`, 'utf8')) as Record<string, unknown>
+    const made = JSON.parse(read('package.json')) as Record<string, unknown>
+    for (const name of ['version', 'keywords', 'homepage', 'bugs', 'repository', 'license'])
+      expect([name, made[name]]).toEqual([name, own[name] ?? 'missing'])
+    expect(made['engines']).toEqual({ node: `>=${oldestNode.command}` })
+    expect(read('README.md')).toContain(`construct needs Node ${oldestNode.construct} or later`)
+    expect(read('README.md')).toContain(`command needs Node ${oldestNode.command} or later`)
+  })
+
+  test('has no source maps, and no comments that name source maps', () => {
+    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+    expect(files.filter(name => name.endsWith('.map'))).toEqual([])
+    const scripts = files.filter(name => name.endsWith('.mjs') && !name.includes('node_modules/'))
+    expect(scripts.length).toBeGreaterThan(listFunctionNames().length)
+    expect(scripts.filter(name => read(name).includes('\n//# sourceMappingURL='))).toEqual([])
   })
 
   test('has its own README without commands of the repository or unknown props', () => {
@@ -154,5 +175,55 @@ new CloudAuth(new App(), 'Auth', {})
         encoding: 'utf8',
       })
     expect(run()).toBe('')
+  })
+})
+
+/** Installs the packed package with npm, which reaches no registry. @returns the packages in the folder */
+function install(target: string, ...options: string[]): string[] {
+  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', ...options, tarball], {
+    cwd: target,
+    stdio: 'pipe',
+    env: { ...process.env, npm_config_cache: `${folder}/cache` },
+  })
+  const modules = options.includes('--global') ? `${target}/lib/node_modules` : `${target}/node_modules`
+  return readdirSync(modules).filter(name => !name.startsWith('.'))
+}
+
+describe('the npm package without its peers', () => {
+  test('installs globally without dependencies, and the command runs', () => {
+    const prefix = `${folder}/global`
+    mkdirSync(prefix)
+    expect(install(prefix, '--global', '--prefix', prefix)).toEqual(['cloud-auth'])
+    const printed = execFileSync(`${prefix}/bin/cloud-auth`, ['--help'], { encoding: 'utf8' })
+    expect(printed).toContain('cloud-auth COMMAND')
+  })
+
+  test('installs into an empty app, and `new CloudAuth` names both peers', () => {
+    const app = `${folder}/bare`
+    mkdirSync(app)
+    writeFileSync(`${app}/package.json`, '{"name":"bare","type":"module"}')
+    expect(install(app)).toEqual(['cloud-auth'])
+    const program = `import { CloudAuth } from 'cloud-auth'
+      try { new CloudAuth(undefined, 'Auth', { stage: 'a' }) } catch (error) { console.log(error.message) }`
+    const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: app,
+      encoding: 'utf8',
+    })
+    expect(printed.trim()).toBe(
+      'CloudAuth needs the packages aws-cdk-lib and constructs in your app. Not installed: aws-cdk-lib, constructs. Run: npm install aws-cdk-lib constructs',
+    )
+  })
+
+  test('on Node 20 `new CloudAuth` names the Node that it needs', () => {
+    writeFileSync(
+      `${folder}/version.cjs`,
+      "Object.defineProperty(process.versions, 'node', { value: '20.19.0' })",
+    )
+    const run = () =>
+      execFileSync(process.execPath, ['--require', `${folder}/version.cjs`, 'app.mjs', '{"stage":"a"}'], {
+        cwd: `${folder}/app`,
+        stdio: 'pipe',
+      })
+    expect(run).toThrow(/CloudAuth needs Node 22 or later, and this is Node 20\.19\.0/)
   })
 })

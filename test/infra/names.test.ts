@@ -8,7 +8,7 @@ const named = [
   // names that Lambda calls
   /^functions\//,
   // the package exports its construct under the construct's name
-  /^infra\/package\/(index|declaration)\.ts$/,
+  /^infra\/package\/(index|construct|declaration)\.ts$/,
   // generated from the link's messages
   /^shared\/wire\/gen\//,
 ]

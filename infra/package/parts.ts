@@ -1,2 +1,0 @@
-/** Peer dependencies of the package. */
-export const peerPackageNames = ['aws-cdk-lib', 'constructs'] as const
