@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 import { createUndeployedApp } from '../../../infra/docs/synthesise.ts'
+import { makeEmptyBundles } from '../../../infra/local/template/synth.ts'
+import { createTemplatesApp } from '../../../infra/release/templates.ts'
 import { deployments } from './deployments.ts'
 import { findSuppressions, suppressions } from './suppressions.ts'
 
@@ -36,11 +38,12 @@ interface Finding {
 
 function templates(): string[] {
   rmSync(out, { recursive: true, force: true })
-  return Object.entries(deployments).flatMap(([name, settings]) =>
-    createUndeployedApp(settings, `${out}/${name}`)
-      .synth()
-      .stacks.map(one => one.templateFullPath),
+  const apps = Object.entries(deployments).map(([name, settings]) =>
+    createUndeployedApp(settings, `${out}/${name}`),
   )
+  makeEmptyBundles(`${out}/bundles`)
+  apps.push(createTemplatesApp(`${out}/bundles`, `${out}/release`))
+  return apps.flatMap(app => app.synth().stacks.map(one => one.templateFullPath))
 }
 
 /** Runs cfn-lint. @throws Error if cfn-lint fails for another reason than findings */
