@@ -245,6 +245,8 @@ describe('imports in the sources', () => {
       'infra/build/lean-sdk.ts',
       'infra/command/main.ts',
       'infra/pair/main.ts',
+      'infra/release/main.ts',
+      'infra/release/tree.ts',
       'shared/adapters/aws/environment.ts',
     ])
   })
