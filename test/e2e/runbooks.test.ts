@@ -212,7 +212,9 @@ describe('the runbooks in sequence', () => {
     expect(JSON.parse(resumed?.stdout ?? '').done.at(-1)).toMatchObject({ step: 'follow' })
     expect(broken).toMatchObject({
       status: 130,
-      stderr: expect.stringMatching(/\nInterrupted\. .*east.*to continue from the current state of the clusters\.\n$/),
+      stderr: expect.stringMatching(
+        /\nInterrupted\. .*east.*to continue from the current state of the clusters\.\n$/,
+      ),
     })
     // a repeated switch finds nothing to do
     const again = await (await switching(west, east, '', '--yes', '--json')).ended
