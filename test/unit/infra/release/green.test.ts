@@ -93,7 +93,8 @@ describe('the state of a checkout', () => {
 
   test("does not follow the user's configuration, which can hide files", () => {
     writeFileSync(`${folder}/new`, '')
-    writeFileSync(`${folder}/programs/gitconfig`, '[status]\n\tshowUntrackedFiles = no\n')
+    writeFileSync(`${folder}/programs/ignored`, 'new\n')
+    writeFileSync(`${folder}/programs/gitconfig`, `[core]\n\texcludesFile = ${folder}/programs/ignored\n`)
     process.env['GIT_CONFIG_GLOBAL'] = `${folder}/programs/gitconfig`
     try {
       expect(readTree(folder).changes).toEqual(['new'])
