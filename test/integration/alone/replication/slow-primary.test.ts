@@ -202,7 +202,7 @@ describe('a promotion without force, behind a front that sends unsigned answers'
       set.pass(3_600_000)
       const { reply } = await toTheEnd('promote')
       expect(reply.status).toBe(503)
-      expect(reply.text).toMatch(/may still be serving clients: .*(HTTP 503|it said: )/)
+      expect(reply.text).toMatch(/may still be serving clients: .*(HTTP 503|the answer said: )/)
       expect(reply.text).toMatch(/repeat the request later, or use force/)
     },
   )
