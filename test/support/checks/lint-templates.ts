@@ -69,7 +69,7 @@ else {
   const used = new Set(all.flatMap(one => findSuppressions('cfn-lint', one.Rule.Id, whereOf(one))))
   const open = all.filter(one => findSuppressions('cfn-lint', one.Rule.Id, whereOf(one)).length === 0)
   for (const one of open) say(`${one.Rule.Id} ${whereOf(one)}: ${one.Message}`)
-  const idle = suppressions.filter(one => one.by === 'cfn-lint' && !used.has(one))
+  const idle = suppressions.filter(one => one.by === 'cfn-lint' && !one.isOfEarlierVersions && !used.has(one))
   for (const { rule } of idle) say(`${rule} is suppressed in the table, but no finding needs it any more`)
   say(`cfn-lint: ${all.length} findings, ${open.length} of them not in the table`)
   if (open.length + idle.length > 0) process.exitCode = 1
