@@ -79,19 +79,17 @@ function readPkcs7(pkcs7: string): Result<DocumentProof, Refusal> {
   const message = der && parseSignedData(der)
   if (message) return ok({ form: 'pkcs7', message })
   const fault = messageFault(body, der)
-  const text = `${fault}; send the rsa2048 document exactly as the metadata service returns it`
+  const text = `pkcs7 ${fault}; send the rsa2048 document exactly as the metadata service returns it`
   return failed(createRefusal('not-signed-data', text))
 }
 
 /** Describes why a text is not CMS SignedData. */
 function messageFault(text: string, der: Buffer | undefined): string {
   if (/^\s*</.test(text))
-    return 'pkcs7 is a page in HTML or XML, such as an error of the metadata service or of a proxy'
-  if (!der) return 'pkcs7 is not base64, or is cut off'
-  if (readBase64(der.toString('latin1'), 'optional')?.length) return 'pkcs7 is encoded in base64 twice'
-  return isCutOff(der)
-    ? 'pkcs7 is cut off'
-    : 'pkcs7 is not a CMS SignedData structure that contains a document'
+    return 'is a page in HTML or XML, such as an error of the metadata service or of a proxy'
+  if (!der) return 'is not base64, or is cut off'
+  if (readBase64(der.toString('latin1'), 'optional')?.length) return 'is encoded in base64 twice'
+  return isCutOff(der) ? 'is cut off' : 'is not a CMS SignedData structure that contains a document'
 }
 
 const SEQUENCE = 0x30

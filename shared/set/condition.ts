@@ -32,6 +32,7 @@ const LARGEST_LAG_S = 5
 const ageOf = ({ primary }: ClusterStatus): number => primary?.canaryAge_ms ?? 0
 const ongoing = ({ faults }: ClusterStatus) => faults.filter(one => one.ongoing)
 const connected = ({ secondaries }: ClusterStatus) => secondaries.filter(one => one.isConnected)
+const namesOf = (peers: readonly { name: string }[]): string => peers.map(({ name }) => name).join(', ')
 const missing = ({ secondaries }: ClusterStatus) =>
   secondaries.filter(one => !one.isConnected && !one.isExpired)
 
@@ -100,11 +101,7 @@ const ofPrimary = {
   'one-missing': bad(
     'Primary without one of its secondaries',
     status =>
-      `The cluster serves clients, and ${missing(status)
-        .map(one => one.name)
-        .join(
-          ', ',
-        )} of its secondaries is not connected. Connect that secondary again, or revoke that secondary if it is gone.`,
+      `The cluster serves clients, and ${namesOf(missing(status))} of its secondaries is not connected. Connect that secondary again, or revoke that secondary if it is gone.`,
     status => missing(status).length > 0,
   ),
   serving: good(

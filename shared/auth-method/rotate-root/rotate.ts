@@ -69,9 +69,9 @@ function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: str
   if (finish.state === 'finished') return []
   const what =
     finish.state === 'left'
-      ? `the old access key ${old} could not be deleted, or a secondary does not have the new access key yet`
-      : `the old access key ${old} was kept, because AWS does not accept the new access key yet`
-  return [`${what}; the next rotation or the hourly run removes the old access key`]
+      ? 'could not be deleted, or a secondary does not have the new access key yet'
+      : 'was kept, because AWS does not accept the new access key yet'
+  return [`the old access key ${old} ${what}; the next rotation or the hourly run removes the old access key`]
 }
 
 /** Finishes an earlier rotation that left its old key, because IAM allows a user only two keys. */
