@@ -9,8 +9,8 @@ export const shippedPrograms = {
   'cloud-auth': { entry: 'infra/command/main.ts', file: 'cloud-auth.mjs' },
 } as const
 
-// Node links static imports before it runs any line of the program. On an older version missing names would cause a
-// SyntaxError an import here would run before the version check, so built-in modules are required after the check.
+// Node links static imports before it runs any line of the program. On an older version an import of a
+// missing name would fail with a SyntaxError before the version check, so built-in modules are required after the check.
 const requiredBuiltins: Plugin = {
   name: 'required-builtins',
   setup({ onResolve, onLoad }) {

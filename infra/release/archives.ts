@@ -15,7 +15,8 @@ const MODE = 0o644
 const EXECUTABLE_MODE = 0o755
 const BLOCK = 512
 
-const byName = (a: ArchiveEntry, b: ArchiveEntry): number => (a.name < b.name ? -1 : 1)
+/** Compares two entries by name, independently of the machine's language. */
+export const byName = (a: ArchiveEntry, b: ArchiveEntry): number => (a.name < b.name ? -1 : 1)
 
 /** Reads all files of a folder and its subfolders. @param prefix of the entries' names */
 export const readEntries = (folder: string, prefix = ''): ArchiveEntry[] =>

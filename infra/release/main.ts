@@ -7,7 +7,7 @@ import { shippedPrograms } from '../build/command.ts'
 import { buildFunctionBundles } from '../build/functions.ts'
 import { checkoutRoot } from '../checkout.ts'
 import { buildPackage } from '../package/build.ts'
-import { type ArchiveEntry, packTarball, readEntries } from './archives.ts'
+import { type ArchiveEntry, byName, packTarball, readEntries } from './archives.ts'
 import { findReleaseFaults } from './faults.ts'
 import { buildProvenance } from './provenance.ts'
 import { buildSbom, type LockFile, listShippedPackages } from './sbom.ts'
@@ -85,7 +85,7 @@ function writeArtefacts(artefacts: readonly ArchiveEntry[]): void {
   const out = checkoutRoot + OUT
   rmSync(out, { recursive: true, force: true })
   mkdirSync(out, { recursive: true })
-  const sorted = artefacts.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const sorted = artefacts.toSorted(byName)
   for (const { name, bytes } of sorted) writeFileSync(`${out}/${name}`, bytes)
   for (const { file } of Object.values(shippedPrograms)) chmodSync(`${out}/${file}`, 0o755)
   const sums = sorted.map(({ name, bytes }) => `${sha256(bytes)}  ${name}\n`).join('')
