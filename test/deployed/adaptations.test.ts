@@ -12,6 +12,7 @@ import {
   templateAdaptations,
 } from './adaptations.ts'
 import { EMULATED, type Emulator, startEmulator } from './emulator.ts'
+import { sendToService } from './stacks.ts'
 
 // Each row of the adaptations has a probe, which reports whether the emulator behaves like AWS. A probe that succeeds
 // without its row shows that the emulator no longer needs the row: delete the row then.
@@ -36,22 +37,15 @@ afterAll(async () => {
   await adapted?.emulator.stop()
 })
 
-/** Sends a request to a service of the emulator, which finds the service by the signature's scope. */
-const send = async ({ emulator }: Probed, service: string, path: string, form?: Record<string, string>) => {
-  const scope = `${EMULATED.account}/20260101/${EMULATED.region}/${service}/aws4_request`
-  const answer = await fetch(`${emulator.url}${path}`, {
-    ...(form && { method: 'POST', body: new URLSearchParams(form) }),
-    headers: { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=0` },
-  })
-  return answer.text()
-}
-
 let stacks = 0
 
 /** Creates a stack. @returns the physical ids of its resources, or undefined if the creation failed */
 async function createStack(one: Probed, template: AdaptableTemplate): Promise<string[] | undefined> {
   const stack = { StackName: `probe-${stacks++}`, Version: '2010-05-15' }
-  const ask = (Action: string, more = {}) => send(one, 'cloudformation', '/', { Action, ...stack, ...more })
+  const ask = async (Action: string, more = {}) => {
+    const body = new URLSearchParams({ Action, ...stack, ...more })
+    return (await sendToService(one.emulator, 'cloudformation', '/', { method: 'POST', body })).text()
+  }
   await ask('CreateStack', { TemplateBody: JSON.stringify(template) })
   const end = await eventually(async () => {
     const [, found = ''] = /<StackStatus>(\w+)</.exec(await ask('DescribeStacks')) ?? []
@@ -189,8 +183,10 @@ const released: Record<
     resources: {
       Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { Body: definition, FailOnWarnings: true } },
     },
-    serves: async (one, [api]) =>
-      (await send(one, 'apigateway', `/v2/apis/${api}/routes`)).includes('ANY /v1/probe'),
+    serves: async ({ emulator }, [api]) => {
+      const routes = await sendToService(emulator, 'apigateway', `/v2/apis/${api}/routes`)
+      return (await routes.text()).includes('ANY /v1/probe')
+    },
   },
 }
 

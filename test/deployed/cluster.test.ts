@@ -6,7 +6,7 @@ import { createDocumentAuthority } from '../../infra/local/provider/documents/au
 import { signInstanceDocument } from '../../infra/local/provider/documents/document.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { EmulatedAccount } from './account.ts'
-import { compareTemplates, emulatorAdaptationNames, templateAdaptations } from './adaptations.ts'
+import { emulatorAdaptationNames } from './adaptations.ts'
 import {
   type Assembly,
   bootstrap,
@@ -17,6 +17,7 @@ import {
 } from './cdk.ts'
 import { DeployedCluster } from './cluster.ts'
 import { EMULATED, type Emulator, startEmulator } from './emulator.ts'
+import { expectOnlyAdaptations } from './expectations.ts'
 
 // Deploys a cluster with the CDK's command line into an emulated AWS account, and uses the cluster through its API, its
 // functions, its schedules and its state machines. Each test continues from the state of the previous test.
@@ -55,22 +56,7 @@ async function expectIamLogin() {
 
 describe('the deployment', () => {
   test('differs from the released templates only in resources that a row of the adaptations names', () => {
-    const tested = readTemplates(assembly.tested)
-    const types = { dropped: new Set<string>(), changed: new Set<string>(), added: new Set<string>() }
-    for (const [file, released] of Object.entries(readTemplates(assembly.released))) {
-      const adapted = tested[file] ?? { Resources: {} }
-      expect({ ...released, Resources: 0 }).toEqual({ ...adapted, Resources: 0 })
-      for (const { released: before, tested: after } of compareTemplates(released, adapted)) {
-        const kind = after === undefined ? 'dropped' : before === undefined ? 'added' : 'changed'
-        types[kind].add((before ?? after)?.Type ?? '')
-        if (before) expect(Object.values(templateAdaptations).some(row => row.concerns(before))).toBe(true)
-      }
-    }
-    expect(types).toEqual({
-      dropped: new Set(['AWS::Logs::QueryDefinition', 'AWS::CloudWatch::Alarm']),
-      changed: new Set(['AWS::ApiGatewayV2::Api']),
-      added: new Set(['AWS::ApiGatewayV2::Integration', 'AWS::ApiGatewayV2::Route']),
-    })
+    expectOnlyAdaptations(readTemplates(assembly.released), readTemplates(assembly.tested))
   })
 
   test('equals its templates', async () => expect(await countDifferentStacks(emulator, assembly)).toBe(0))

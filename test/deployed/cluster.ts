@@ -23,9 +23,14 @@ export class DeployedCluster {
     this.stage = stage
   }
 
-  /** Deploys the cluster's stacks, and reads the address of its API. */
+  /** Deploys the cluster's stacks with the CDK, and reads the address of its API. */
   async deploy(assembly: Assembly): Promise<void> {
-    this.outputs = (await deployAll(this.emulator, assembly))[`cloud-auth-${this.stage}-api`] ?? {}
+    this.useOutputs((await deployAll(this.emulator, assembly))[`cloud-auth-${this.stage}-api`] ?? {})
+  }
+
+  /** Reads the address of the API and the names of functions. @param outputs outputs of the stack `api` */
+  useOutputs(outputs: Record<string, string>): void {
+    this.outputs = outputs
     const [id = ''] = new URL(this.outputs['Address'] ?? '').host.split('.')
     // the emulator's own address for APIs, because the API's name has no DNS entry
     this.base = `${this.emulator.url}/_aws/execute-api/${id}/$default/v1`
