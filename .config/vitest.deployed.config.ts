@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config'
 import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
 
+/** Tests that run only with LONG=true. */
+const LONG = 'test/deployed/long/**/*.test.ts'
+
 const root = new URL('../', import.meta.url).pathname
 
 /**
@@ -11,7 +14,9 @@ export default defineConfig({
   root,
   test: {
     name: 'deployed',
-    include: ['test/deployed/**/*.test.ts'],
+    ...(process.env['LONG'] === 'true'
+      ? { include: [LONG] }
+      : { include: ['test/deployed/**/*.test.ts'], exclude: [LONG] }),
     globalSetup: './test/deployed/setup.ts',
     pool: 'forks',
     maxWorkers: 1,

@@ -32,6 +32,11 @@ export class DeployedCluster {
   useOutputs(outputs: Record<string, string>): void {
     this.outputs = outputs
     const [id = ''] = new URL(this.outputs['Address'] ?? '').host.split('.')
+    this.useApi(id)
+  }
+
+  /** Sends the following requests to an API of the emulator. */
+  useApi(id: string): void {
     // the emulator's own address for APIs, because the API's name has no DNS entry
     this.base = `${this.emulator.url}/_aws/execute-api/${id}/$default/v1`
   }
