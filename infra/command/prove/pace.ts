@@ -1,0 +1,50 @@
+import { findBudgetFault } from './prices.ts'
+
+/** A run stops before its end, and is torn down. */
+export class RunEnded extends Error {
+  /** whether a signal stopped the run */
+  readonly isInterrupted: boolean
+  constructor(why: string, isInterrupted = false) {
+    super(why)
+    this.isInterrupted = isInterrupted
+  }
+}
+
+/** Lets a run go on, unless a signal, its time or its price stops the run. */
+export interface Pace {
+  /** milliseconds since the start */
+  elapsed(): number
+  /** @throws RunEnded if the run must stop */
+  check(): void
+  /** waits. @throws RunEnded as soon as the run must stop */
+  sleep(ms: number): Promise<void>
+}
+
+export interface PaceSettings {
+  limitUsd: number
+  /** aborted by a signal; the reason is the signal's name */
+  signal: AbortSignal
+  now(): number
+  /** waits, and rejects when the signal is aborted */
+  wait(ms: number, signal: AbortSignal): Promise<unknown>
+}
+
+/** Creates the pace of a run that starts now. */
+export function createPace({ limitUsd, signal, now, wait }: PaceSettings): Pace {
+  const start = now()
+  const elapsed = () => now() - start
+  const check = (): void => {
+    if (signal.aborted) throw new RunEnded(`${signal.reason} ended the run`, true)
+    const fault = findBudgetFault(elapsed(), limitUsd)
+    if (fault !== undefined) throw new RunEnded(fault)
+  }
+  return {
+    elapsed,
+    check,
+    sleep: async ms => {
+      check()
+      await wait(ms, signal).catch(() => undefined)
+      check()
+    },
+  }
+}
