@@ -9,9 +9,11 @@ import { findUrlSchemeFault } from './scheme.ts'
 
 /** One HTTP request. */
 export interface ApiRequestOptions {
-  method?: 'GET' | 'POST' | 'PUT'
+  method?: 'GET' | 'POST' | 'PUT' | 'LIST'
   /** an absent body means that no body is sent */
   body?: object
+  /** body that is not JSON; needs a `content-type` in `headers` */
+  text?: string
   token?: string
   /** headers that replace the default header `x-vault-request` */
   headers?: Readonly<Record<string, string>>
@@ -63,16 +65,16 @@ export async function exchangeApiRequest(
 
 function sendOnce(
   url: URL,
-  { method = 'GET', body, token, headers: named = { 'x-vault-request': 'true' } }: ApiRequestOptions,
+  { method = 'GET', body, text, token, headers: named = { 'x-vault-request': 'true' } }: ApiRequestOptions,
   { timeoutMs, namespace, ...tls }: ApiConnection,
   mostBytes: number,
 ): Promise<ApiResponse & { location?: string }> {
-  const sent = body === undefined ? undefined : JSON.stringify(body)
+  const sent = body === undefined ? text : JSON.stringify(body)
   const headers = {
     ...named,
     ...(token === undefined ? {} : { 'x-vault-token': token }),
     ...(namespace === undefined ? {} : { 'x-vault-namespace': namespace }),
-    ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
   const secure = url.protocol === 'https:'
   const { ca, ...identity } = tls

@@ -1,0 +1,67 @@
+import { setTimeout } from 'node:timers/promises'
+import type { ApiConnection, CommandEnvironment } from '../connection.ts'
+import { CommandEnded } from '../ended.ts'
+import { exchangeApiRequest } from '../exchange.ts'
+import { signLogin, type WorkloadCredentials } from '../login/signed-login.ts'
+import { type AwsCalls, createAwsCalls, readAwsEndpoint, readXmlTexts } from './aws-calls.ts'
+import { createProveCloud, type ProveCloud } from './cloud.ts'
+import { isRegionName } from './journal.ts'
+
+/** The account of a run. */
+export interface ProveAccount {
+  id: string
+  cloud: ProveCloud
+  callStsForGlobalHost(): Promise<number>
+}
+
+/** Returns the credentials of the SDK's default chain, which refreshes them. */
+async function findCredentials(
+  region: string,
+  profile: string | undefined,
+): Promise<() => Promise<WorkloadCredentials>> {
+  // the SDK takes long to load, so other commands do not load it
+  const { STSClient } = await import('@aws-sdk/client-sts')
+  const { config } = new STSClient({ region, ...(profile === undefined ? {} : { profile }) })
+  return config.credentials
+}
+
+const readAccount = async (calls: AwsCalls): Promise<string> => {
+  const account = readXmlTexts(await calls.query('sts', '2011-06-15', 'GetCallerIdentity'), 'Account')[0]
+  if (account === undefined) throw new Error('STS did not name the account')
+  return account
+}
+
+/**
+ * Opens the account of the caller's credentials.
+ * @throws CommandEnded `refused` without valid credentials
+ */
+export async function openProveAccount(
+  region: string | undefined,
+  profile: string | undefined,
+  environment: CommandEnvironment,
+  connection: ApiConnection,
+): Promise<ProveAccount> {
+  if (!isRegionName(region))
+    throw new CommandEnded('usage', '--region must be the region of the stacks, such as eu-west-1')
+  const endpoint = readAwsEndpoint(environment)
+  const credentials = await findCredentials(region, profile)
+  const calls = createAwsCalls({ region, endpoint, credentials })
+  const id = await readAccount(calls).catch((error: Error) => {
+    throw new CommandEnded('refused', `the AWS credentials cannot be used: ${error.message}`)
+  })
+  const host = 'sts.amazonaws.com'
+  const callStsForGlobalHost = async (): Promise<number> => {
+    const signed = signLogin(await credentials(), { region, host })
+    const decode = (name: string): string => Buffer.from(signed[name] ?? '', 'base64').toString()
+    const url = new URL(calls.endpointOf('sts'))
+    const headers = JSON.parse(decode('iam_request_headers')) as Record<string, string>
+    const asking = { method: 'POST', headers, text: decode('iam_request_body') } as const
+    const { status } = await exchangeApiRequest(url, asking, { ...connection, servername: url.hostname })
+    return status
+  }
+  return { id, cloud: createProveCloud(calls), callStsForGlobalHost }
+}
+
+/** Waits, and rejects when the signal is aborted. */
+export const waitForMs = (ms: number, signal?: AbortSignal): Promise<unknown> =>
+  setTimeout(ms, undefined, signal === undefined ? {} : { signal })
