@@ -7,6 +7,8 @@ import { formatShellExports } from './login/shell-lines.ts'
 import { runTokenHelper } from './login/token-helper.ts'
 import { type CommandName, type ParsedCommand, parseCommandLine, readEnvironmentToken } from './options.ts'
 import { createTerminalWriter, escapeToOneLine } from './output.ts'
+import { openProveAccount } from './prove/account.ts'
+import { prove } from './prove/prove.ts'
 import { type NamedCluster, parseNamedCluster } from './set/look.ts'
 import { printSetStatus } from './set/status.ts'
 import { type SwitchProgress, switchPrimaryOfSet } from './set/switch.ts'
@@ -34,6 +36,7 @@ const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitNa
   'token-helper': tokenHelper,
   status,
   switch: planned,
+  prove: proof,
 }
 
 function loginOf({ values }: ParsedCommand) {
@@ -155,6 +158,33 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
   }
   tell('done')
   return 'done'
+}
+
+async function proof({ values, flags, words }: ParsedCommand): Promise<ExitName> {
+  const options = {
+    region: values.region,
+    profile: values.profile,
+    release: values.release,
+    limit: values.limit,
+    subnet: values.subnet,
+    words,
+    isDry: flags.has('dry-run'),
+    isCleanup: flags.has('cleanup'),
+    json: flags.has('json'),
+    showsAccount: flags.has('show-account'),
+  }
+  return prove(options, {
+    environment: env,
+    connection: readApiConnection(env),
+    print,
+    say,
+    confirm: flags.has('yes') ? async () => true : confirmed,
+    onSignal: called => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => called(signal))
+    },
+    open: openProveAccount,
+    reach: address => address,
+  })
 }
 
 async function confirmed(question: string): Promise<boolean> {

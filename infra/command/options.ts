@@ -8,6 +8,7 @@ export const commandRows = {
   'token-helper': { words: 'get|store|erase', help: 'is a token helper for the commands vault and bao' },
   status: { words: '[CLUSTER …]', help: 'shows role, lag, operation and readiness of clusters' },
   switch: { words: 'FROM TO', help: 'planned switch: TO takes over from FROM, then FROM follows TO' },
+  prove: { words: '[RUN]', help: 'deploys a release into an AWS account, checks it, and deletes it again' },
 } as const
 export type CommandName = keyof typeof commandRows
 
@@ -45,12 +46,16 @@ const options = {
     help: 'iam: a signed GetCallerIdentity request; ec2: the instance’s signed document (default iam)',
   },
   // the SDK itself reads AWS_PROFILE, after keys in the environment
-  profile: { value: 'NAME', of: LOGIN, help: 'for iam: profile of the AWS configuration' },
+  profile: {
+    value: 'NAME',
+    of: [...LOGIN, 'prove'],
+    help: 'for iam and prove: profile of the AWS configuration',
+  },
   region: {
     value: 'REGION',
     variables: ['CLOUD_AUTH_REGION'],
-    of: LOGIN,
-    help: 'STS region of the signature; auto: the configured AWS region (default: the global endpoint)',
+    of: [...LOGIN, 'prove'],
+    help: 'STS region of the signature; auto: the configured AWS region (default: the global endpoint). For prove: region of the stacks',
   },
   'header-value': {
     value: 'TEXT',
@@ -77,8 +82,14 @@ const options = {
     of: ['status'],
     help: 'seconds between two status reads of --watch (default 2)',
   },
-  yes: { of: ['switch'], help: 'continue without asking before each step' },
-  json: { of: ['login', ...SET], help: 'print the result as JSON' },
+  release: { value: 'FOLDER', of: ['prove'], help: 'unpacked templates of the release' },
+  limit: { value: 'USD', of: ['prove'], help: 'stops at 80 % of this price (default and maximum 5)' },
+  subnet: { value: 'ID', of: ['prove'], help: 'subnet of the instance (default: the default VPC)' },
+  'dry-run': { of: ['prove'], help: 'print what would be made, and its price' },
+  cleanup: { of: ['prove'], help: 'delete what runs have left, or what RUN has left' },
+  'show-account': { of: ['prove'], help: 'print account ids in full' },
+  yes: { of: ['switch', 'prove'], help: 'continue without asking before each step' },
+  json: { of: ['login', ...SET, 'prove'], help: 'print the result as JSON' },
 } as const satisfies Readonly<Record<string, CommandOption>>
 
 export type CommandOptionName = keyof typeof options

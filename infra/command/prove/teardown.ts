@@ -1,0 +1,115 @@
+import type { FoundStack, ProveCloud, StackResource } from './cloud.ts'
+import type { ProveJournal } from './journal.ts'
+import { type ProvePart, RUN_TAG, stackNameInRun } from './names.ts'
+import { KEY_DAYS } from './templates.ts'
+
+/** What a teardown does with a stack. */
+export type TeardownAction = 'delete' | 'forget' | 'keep'
+
+/**
+ * Decides what a teardown does with a stack of the journal. A stack without the run's tag belongs to somebody else,
+ * although its name stands in the journal.
+ */
+export function decideTeardown(run: string, found: FoundStack | undefined): TeardownAction {
+  if (found === undefined) return 'forget'
+  return found.tags[RUN_TAG] === run ? 'delete' : 'keep'
+}
+
+/** Returns the order in which stacks are deleted: each stack before the stacks that it needs. */
+export const orderTeardown = (remaining: readonly ProvePart[]): ProvePart[] => remaining.toReversed()
+
+/** What is left after a teardown. */
+export interface Remains {
+  what: string
+  why: string
+  /** date on which AWS deletes it; absent: it stays */
+  ends?: string
+}
+
+export interface TeardownPorts {
+  cloud: ProveCloud
+  journal: ProveJournal
+  say(text: string): void
+  /** waits, and is not ended by signals */
+  sleep(ms: number): Promise<void>
+  /** epoch milliseconds */
+  now(): number
+}
+
+const DELETE_LIMIT_MS = 15 * 60_000
+const ATTEMPTS = 2
+const DAY_MS = 86_400_000
+
+/** Waits of a poll: short at first, because many stacks take seconds. */
+export const pollDelay = (tries: number): number => Math.min(5000, 500 * 2 ** tries)
+
+/** Waits until a stack is deleted, or its deletion has failed. @returns the last state of the stack */
+async function awaitDeletion(
+  name: string,
+  { cloud, sleep, now }: TeardownPorts,
+): Promise<FoundStack | undefined> {
+  const end = now() + DELETE_LIMIT_MS
+  for (let tries = 0; ; tries++) {
+    const found = await cloud.findStack(name)
+    if (found === undefined || found.status === 'DELETE_FAILED' || now() > end) return found
+    await sleep(pollDelay(tries))
+  }
+}
+
+/** Deletes a stack. @returns why the stack is left, or undefined */
+async function deleteStack(run: string, part: ProvePart, ports: TeardownPorts): Promise<string | undefined> {
+  const { cloud } = ports
+  const name = stackNameInRun(run, part)
+  for (let attempt = 1; ; attempt++) {
+    const found = await cloud.findStack(name)
+    const action = decideTeardown(run, found)
+    if (action === 'forget') return undefined
+    if (action === 'keep') return `the stack does not have the tag ${RUN_TAG}=${run}`
+    if (part === 'assets' && found?.outputs['Bucket']) await cloud.emptyBucket(found.outputs['Bucket'])
+    await cloud.deleteStack(name)
+    const left = await awaitDeletion(name, ports)
+    if (left === undefined) return undefined
+    if (attempt >= ATTEMPTS) return (await cloud.findStackFailure(name)) ?? left.status
+  }
+}
+
+/** Lists the keys of a stack, which KMS deletes some days after the stack. */
+const keysOf = (resources: readonly StackResource[], now: number): Remains[] =>
+  resources
+    .filter(one => one.type === 'AWS::KMS::Key' && one.physicalId !== '')
+    .map(one => ({
+      what: `KMS key ${one.physicalId}`,
+      why: `KMS deletes a key after ${KEY_DAYS} days`,
+      ends: new Date(now + KEY_DAYS * DAY_MS).toISOString().slice(0, 10),
+    }))
+
+/**
+ * Deletes the stacks of a run that stand in its journal and have its tag. A stack that cannot be deleted does not stop
+ * the teardown of the others. The journal is deleted once no stack is left.
+ * @returns what is left
+ */
+export async function tearDownRun(
+  run: string,
+  remaining: readonly ProvePart[],
+  ports: TeardownPorts,
+): Promise<Remains[]> {
+  const { cloud, journal, say, now } = ports
+  const remains: Remains[] = []
+  let isComplete = true
+  for (const part of orderTeardown(remaining)) {
+    const name = stackNameInRun(run, part)
+    say(`deleting ${name}`)
+    try {
+      const resources = part === 'data' ? await cloud.listStackResources(name).catch(() => []) : []
+      const why = await deleteStack(run, part, ports)
+      if (why !== undefined) throw new Error(why)
+      journal.removed(part)
+      remains.push(...keysOf(resources, now()))
+    } catch (error) {
+      isComplete = false
+      remains.push({ what: `stack ${name}`, why: (error as Error).message })
+    }
+  }
+  if (isComplete) journal.end()
+  return remains
+}

@@ -1,0 +1,109 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stageOfRun } from '../../infra/command/prove/names.ts'
+import { buildProbeTemplate } from '../../infra/command/prove/probe-stack.ts'
+import { probes, unaskedClaims } from '../../infra/command/prove/probes.ts'
+import { KEY_DAYS, prepareTemplate } from '../../infra/command/prove/templates.ts'
+import { makeEmptyBundles } from '../../infra/local/template/synth.ts'
+import { createTemplatesApp, readTemplateEntries } from '../../infra/release/templates.ts'
+import { settingsSchema } from '../../infra/settings.ts'
+import { type Resource, stacksOf } from './synthesised.ts'
+
+const RUN = '0a1b2c3d'
+const stage = stageOfRun(RUN)
+const folder = mkdtempSync(`${tmpdir()}/prove-`)
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const parts = ['data', 'api', 'workers'] as const
+const prepared: Record<string, string> = {}
+beforeAll(() => {
+  makeEmptyBundles(`${folder}/bundles`)
+  const entries = readTemplateEntries(createTemplatesApp(`${folder}/bundles`, `${folder}/out`).synth())
+  for (const part of parts) {
+    const bytes = entries.find(one => one.name === `${part}.template.json`)?.bytes ?? new Uint8Array()
+    prepared[part] = prepareTemplate(Buffer.from(bytes).toString(), RUN)
+  }
+})
+
+type Resources = Record<string, Resource>
+const resourcesOf = (part: string): Resources =>
+  (JSON.parse(prepared[part] ?? '') as { Resources: Resources }).Resources
+
+/** Returns what a stack keeps when it is deleted, by logical id. */
+const policiesOf = (resources: Resources) =>
+  Object.fromEntries(
+    Object.entries(resources).flatMap(([id, one]) =>
+      one.DeletionPolicy === undefined
+        ? []
+        : [[id, [one.DeletionPolicy, one.Properties.Replicas?.[0].DeletionProtectionEnabled ?? false]]],
+    ),
+  )
+
+describe('the templates of a run', () => {
+  test('have the policies of a deployment without deletion protection', () => {
+    const unprotected = stacksOf({ stage, deletionProtection: false })
+    for (const part of parts) {
+      const resources = unprotected.get(`cloud-auth-${stage}-${part}`)?.Resources ?? {}
+      expect(policiesOf(resourcesOf(part)), part).toEqual(policiesOf(resources))
+    }
+    expect(JSON.stringify(prepared)).not.toMatch(/Retain/)
+  })
+
+  test('have the names of a deployment of the run’s stage', () => {
+    const own = stacksOf({ stage, deletionProtection: false })
+    for (const part of parts) {
+      const names = (text: string) =>
+        [...text.matchAll(/cloud-auth[-/](?:prod|prove)[\w-]*/g)].map(([name]) => name)
+      const wanted = JSON.stringify(own.get(`cloud-auth-${stage}-${part}`))
+      expect(new Set(names(prepared[part] ?? '')), part).toEqual(new Set(names(wanted)))
+    }
+    expect(JSON.stringify(prepared)).not.toMatch(/cloud-auth[-/]prod\b/)
+    expect(settingsSchema.entries.stage['~standard'].validate(stage)).toEqual({ typed: true, value: stage })
+  })
+
+  test('have no schedule that is enabled', () => {
+    const rules = Object.values(resourcesOf('workers')).filter(one => one.Type === 'AWS::Events::Rule')
+    const scheduled = rules.filter(one => one.Properties.ScheduleExpression !== undefined)
+    expect(scheduled.map(one => one.Properties.State)).toEqual(['DISABLED', 'DISABLED', 'DISABLED'])
+    expect(JSON.stringify(prepared)).not.toContain('AWS::Scheduler')
+  })
+
+  test('delete the key as soon as KMS allows', () => {
+    const [key] = Object.values(resourcesOf('data')).filter(one => one.Type === 'AWS::KMS::Key')
+    expect(key?.Properties.PendingWindowInDays).toBe(KEY_DAYS)
+  })
+
+  test('have no function without a log group of its stack, because its log would be left', () => {
+    for (const part of parts)
+      for (const one of Object.values(resourcesOf(part)))
+        if (one.Type === 'AWS::Lambda::Function') expect(one.Properties.LoggingConfig?.LogGroup).toBeDefined()
+  })
+})
+
+describe('the template of the probes', () => {
+  const { Resources } = JSON.parse(buildProbeTemplate(undefined)) as { Resources: Resources }
+
+  test('has code that CloudFormation accepts inline', () => {
+    expect(Resources['Function']?.Properties.Code.ZipFile.length).toBeLessThanOrEqual(4096)
+  })
+
+  test('has an instance that terminates itself, and that no address can reach', () => {
+    const { Properties } = Resources['Instance'] as Resource
+    expect(Properties.InstanceInitiatedShutdownBehavior).toBe('terminate')
+    expect(JSON.stringify(Properties.UserData)).toContain('shutdown -h +60')
+    expect(Resources['Group']?.Properties.SecurityGroupIngress).toBeUndefined()
+  })
+
+  test('gives the function a role without permissions, and the instance none', () => {
+    expect(Object.keys(Resources['Role']?.Properties)).toEqual(['AssumeRolePolicyDocument'])
+    expect(Resources['Instance']?.Properties.IamInstanceProfile).toBeUndefined()
+  })
+})
+
+test('each unverified claim is checked by a run, or has a reason why it is not', () => {
+  const page = readFileSync(new URL('../../docs/look-up/unverified.md', import.meta.url), 'utf8')
+  const claims = [...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id = '']) => id)
+  expect(claims.length).toBeGreaterThan(30)
+  expect([...Object.keys(probes), ...Object.keys(unaskedClaims)].toSorted()).toEqual(claims.toSorted())
+})

@@ -1,0 +1,264 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { listJournaledRuns } from '../../../../../infra/command/prove/journal.ts'
+import { proveParts } from '../../../../../infra/command/prove/names.ts'
+import { type ProveOptions, prove } from '../../../../../infra/command/prove/prove.ts'
+import { AccountInMemory } from './account-in-memory.ts'
+
+const ACCOUNT = '111122223333'
+let folder: string
+let account: AccountInMemory
+let printed: string
+let said: string[]
+let questions: string[]
+let signal: (name: string) => void
+let server: Server
+
+/** Answers of a cluster that has everything that the probes look for. */
+const answerTo = (path: string, method: string): [number, object] => {
+  if (method === 'LIST') return [405, {}]
+  if (path.includes('%25')) return [404, { errors: [] }]
+  if (path.endsWith('/explain'))
+    return [200, { data: { signatures: [{ documents: 'rsa2048', works_on_this_runtime: true }] } }]
+  if (path.endsWith('token/create')) return [200, { auth: { client_token: 'a-batch-token' } }]
+  return [200, { request_id: '0-1-2', data: {} }]
+}
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const [status, body] = answerTo(request.url ?? '', request.method ?? '')
+    request.resume().on('end', () => response.writeHead(status).end(JSON.stringify(body)))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+})
+afterAll(() => void server.close())
+
+beforeEach(() => {
+  folder = mkdtempSync(`${tmpdir()}/prove-`)
+  mkdirSync(`${folder}/release/assets`, { recursive: true })
+  for (const part of ['data', 'api', 'workers'])
+    writeFileSync(`${folder}/release/${part}.template.json`, '{"Resources":{}, "SERVICE_VERSION": "1.0.0"}')
+  writeFileSync(`${folder}/release/assets/${'a'.repeat(64)}.zip`, 'code')
+  account = new AccountInMemory()
+  printed = ''
+  said = []
+  questions = []
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const options: ProveOptions = {
+  region: 'eu-west-1',
+  profile: undefined,
+  release: undefined,
+  limit: undefined,
+  subnet: undefined,
+  isDry: false,
+  isCleanup: false,
+  json: true,
+  showsAccount: false,
+  words: [],
+}
+
+const start = (more: Partial<ProveOptions> = {}, answer = true) =>
+  prove(
+    { ...options, release: `${folder}/release`, ...more },
+    {
+      environment: { HOME: folder },
+      connection: { timeoutMs: 5000 },
+      print: text => {
+        printed += text
+      },
+      say: text => void said.push(text),
+      confirm: async question => {
+        questions.push(question)
+        return answer
+      },
+      onSignal: called => {
+        signal = called
+      },
+      open: async () => ({ id: ACCOUNT, cloud: account.cloud, callStsForGlobalHost: async () => 200 }),
+      reach: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    },
+  )
+
+const journals = () => listJournaledRuns(`${folder}/.local/state/cloud-auth`)
+const report = () => JSON.parse(printed)
+const resultOf = (id: string) => report().rows.find((row: { id: string }) => row.id === id)
+const KEY = expect.objectContaining({ what: 'KMS key a-key', ends: expect.any(String) })
+
+describe('cloud-auth prove', () => {
+  test('proves the claims, deletes all stacks, and leaves only the scheduled key', async () => {
+    expect(await start()).toBe('done')
+    expect(account.stacks.size).toBe(0)
+    expect(account.objects.size).toBe(0)
+    expect(journals()).toEqual([])
+    expect(report()).toMatchObject({ release: '1.0.0', remains: [KEY] })
+    expect(report().stopped).toBeUndefined()
+    expect(new Set(report().rows.map((row: { result: string }) => row.result))).toEqual(
+      new Set(['held', 'not asked']),
+    )
+    expect(report().measured).toMatchObject({
+      'iam login from Lambda, median': '7 ms',
+      'cold start, slowest': '412.5 ms',
+    })
+  })
+
+  test('creates the stacks in the order of their needs, and deletes them in the opposite order', async () => {
+    await start()
+    const of = (verb: string) =>
+      account.calls.filter(call => call.startsWith(`${verb} cloud-auth`)).map(call => call.split('-').at(-1))
+    expect(of('create')).toEqual(proveParts)
+    expect(of('delete')).toEqual(proveParts.toReversed())
+  })
+
+  test('names each stack in the journal before it asks for the stack', async () => {
+    const seen: string[] = []
+    account.before = call => {
+      if (call.startsWith('create ')) seen.push(journals()[0] ?? '')
+    }
+    await start()
+    expect(seen).toHaveLength(proveParts.length)
+    expect(new Set(seen).size).toBe(1)
+  })
+
+  test('masks account ids, and prints no secret', async () => {
+    await start()
+    expect(report().account).toBe('********3333')
+    expect([printed, ...said].join()).not.toMatch(/the-root-token|a-batch-token|111122223333/)
+    printed = ''
+    await start({ showsAccount: true })
+    expect(report().account).toBe(ACCOUNT)
+  })
+
+  test('makes nothing with --dry-run, or when the answer is no', async () => {
+    expect(await start({ isDry: true })).toBe('done')
+    expect(printed).toMatch(/Nothing was made, because of --dry-run/)
+    await expect(start({}, false)).rejects.toMatchObject({ exit: 'declined' })
+    expect([account.calls, journals(), questions]).toEqual([[], [], ['Make these stacks?']])
+  })
+
+  test('refuses to begin where one of its stacks exists', async () => {
+    account.cloud.findStack = async () => ({ status: 'CREATE_COMPLETE', tags: {}, outputs: {} })
+    await expect(start()).rejects.toThrow(/exists already. Nothing was made/)
+    expect([account.wanted, journals()]).toEqual([[], []])
+  })
+
+  test('reports a broken claim', async () => {
+    account.result = { logins: [{ status: 400, ms: 3, token: false, errors: ['denied'] }] }
+    expect(await start()).toBe('unwell')
+    expect(resultOf('wire')).toMatchObject({ result: 'broken', note: expect.stringContaining('0 of 20') })
+  })
+
+  test.each([
+    ['subnet', { subnet: 'subnet-1 --x' }],
+    ['release', { release: '/nowhere' }],
+    ['limit', { limit: '6' }],
+    ['argument', { words: ['x'] }],
+  ])('rejects an invalid %s', async (_, more) => {
+    await expect(start(more)).rejects.toMatchObject({ exit: 'usage' })
+  })
+})
+
+/** Fails a call once. */
+const failOnce = (pattern: RegExp, message: string) => {
+  let hasFailed = false
+  account.before = call => {
+    if (hasFailed || !pattern.test(call)) return
+    hasFailed = true
+    throw new Error(message)
+  }
+}
+
+describe('the teardown', () => {
+  test.each(proveParts)('deletes everything after the creation of %s has failed', async part => {
+    account.failing.add(part)
+    expect(await start()).toBe('refused')
+    expect(account.stacks.size).toBe(0)
+    expect(journals()).toEqual([])
+    expect(report().stopped).toContain('the limit of tables is reached')
+    expect(report().remains).toEqual(part === 'assets' ? [] : [KEY])
+  })
+
+  test.each(proveParts)('deletes %s, although the answer to its creation was lost', async part => {
+    failOnce(new RegExp(`^created .*-${part}$`), 'socket hang up')
+    expect(await start()).toBe('refused')
+    expect(account.stacks.size).toBe(0)
+    expect(journals()).toEqual([])
+  })
+
+  test.each(['put', 'invoke init', 'invoke probe', 'filter logs', 'filter audit'])(
+    'deletes everything after a failure of `%s`',
+    async call => {
+      failOnce(new RegExp(`^${call}`), 'the service is out of order')
+      expect(await start()).toMatch(/refused|unwell/)
+      expect(account.stacks.size).toBe(0)
+    },
+  )
+
+  test.each(['SIGINT', 'SIGTERM'])('deletes everything after %s, also when it comes twice', async name => {
+    account.before = call => {
+      if (/^(create .*-workers|delete .*-api)$/.test(call)) signal(name)
+    }
+    expect(await start()).toBe('interrupted')
+    expect(account.stacks.size).toBe(0)
+    expect(report().stopped).toBe(`${name} ended the run`)
+    expect(said.join()).toContain('If you kill this process, run cloud-auth prove --cleanup')
+  })
+
+  test('keeps a stack that does not have the tag of the run', async () => {
+    account.before = call => {
+      if (!call.startsWith('invoke probe')) return
+      const [name = ''] = [...account.stacks.keys()].filter(one => one.endsWith('-workers'))
+      account.stacks.set(name, { status: 'CREATE_COMPLETE', tags: {}, outputs: {} })
+    }
+    expect(await start()).toBe('refused')
+    expect([...account.stacks.keys()]).toEqual([expect.stringMatching(/-workers$/)])
+    expect(report().remains).toContainEqual(expect.objectContaining({ why: expect.stringContaining('tag') }))
+    expect(journals()).toHaveLength(1)
+  })
+})
+
+describe('cloud-auth prove --cleanup', () => {
+  /** Ends a run at a call, as lost credentials do: all later calls fail too. */
+  const loseCredentials = async (pattern: RegExp): Promise<string> => {
+    let isLost = false
+    account.before = call => {
+      isLost ||= pattern.test(call)
+      if (isLost) throw new Error('ExpiredToken')
+    }
+    expect(await start()).toBe('refused')
+    account.before = () => undefined
+    printed = ''
+    return journals()[0] ?? ''
+  }
+
+  test.each([/^created .*-data$/, /^put/, /^invoke probe$/, /^delete .*-probe$/, /^empty$/])(
+    'deletes what a run has left whose credentials ended at %s',
+    async pattern => {
+      const run = await loseCredentials(pattern)
+      expect(account.stacks.size).toBeGreaterThan(0)
+      expect(await start({ isCleanup: true })).toBe('done')
+      expect(account.partsLeft(run)).toEqual([])
+      expect(journals()).toEqual([])
+    },
+  )
+
+  test('names the run, or cleans up all runs', async () => {
+    const run = await loseCredentials(/^created .*-data$/)
+    await expect(start({ isCleanup: true, words: ['00000000'] })).rejects.toThrow('cannot be opened (ENOENT)')
+    await expect(start({ isCleanup: true, words: ['../x'] })).rejects.toMatchObject({ exit: 'usage' })
+    expect(await start({ isCleanup: true, words: [run] })).toBe('done')
+    expect(questions.at(-1)).toBe('Delete these stacks?')
+    expect(existsSync(`${folder}/.local/state/cloud-auth/prove-${run}.jsonl`)).toBe(false)
+  })
+
+  test('deletes nothing with --dry-run', async () => {
+    await loseCredentials(/^created .*-data$/)
+    const before = account.stacks.size
+    expect(await start({ isCleanup: true, isDry: true })).toBe('done')
+    expect([account.stacks.size, journals().length]).toEqual([before, 1])
+  })
+})
