@@ -1,5 +1,5 @@
 import { CommandEnded } from '../ended.ts'
-import { signLogin } from './signed-login.ts'
+import { signLogin, type WorkloadCredentials } from './signed-login.ts'
 
 /**
  * The header that binds a signed request to one server, in the spelling that every server of the auth method
@@ -51,4 +51,14 @@ export async function createIamLoginProof({
     { accessKeyId, secretAccessKey, sessionToken },
     { region: signed, host: url.host, serverId: headerValue, serverIdHeader: SERVER_ID_HEADER },
   )
+}
+
+/** Returns a source of credentials from the SDK's default chain. The source refreshes temporary credentials. */
+export async function findAwsCredentials(
+  region: string,
+  profile: string | undefined,
+): Promise<() => Promise<WorkloadCredentials>> {
+  const { STSClient } = await import('@aws-sdk/client-sts')
+  const { config } = new STSClient({ region, ...(profile === undefined ? {} : { profile }) })
+  return config.credentials
 }

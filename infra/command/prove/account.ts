@@ -2,7 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { ApiConnection, CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 import { exchangeApiRequest } from '../exchange.ts'
-import { signLogin, type WorkloadCredentials } from '../login/signed-login.ts'
+import { findAwsCredentials } from '../login/caller-request.ts'
+import { signLogin } from '../login/signed-login.ts'
 import { type AwsCalls, createAwsCalls, readAwsEndpoint, readXmlTexts } from './aws-calls.ts'
 import { createProveCloud, type ProveCloud } from './cloud.ts'
 import { isRegionName } from './journal.ts'
@@ -12,17 +13,6 @@ export interface ProveAccount {
   id: string
   cloud: ProveCloud
   callStsForGlobalHost(): Promise<number>
-}
-
-/** Returns the credentials of the SDK's default chain, which refreshes them. */
-async function findCredentials(
-  region: string,
-  profile: string | undefined,
-): Promise<() => Promise<WorkloadCredentials>> {
-  // the SDK takes long to load, so other commands do not load it
-  const { STSClient } = await import('@aws-sdk/client-sts')
-  const { config } = new STSClient({ region, ...(profile === undefined ? {} : { profile }) })
-  return config.credentials
 }
 
 const readAccount = async (calls: AwsCalls): Promise<string> => {
@@ -44,7 +34,7 @@ export async function openProveAccount(
   if (!isRegionName(region))
     throw new CommandEnded('usage', '--region must be the region of the stacks, such as eu-west-1')
   const endpoint = readAwsEndpoint(environment)
-  const credentials = await findCredentials(region, profile)
+  const credentials = await findAwsCredentials(region, profile)
   const calls = createAwsCalls({ region, endpoint, credentials })
   const id = await readAccount(calls).catch((error: Error) => {
     throw new CommandEnded('refused', `the AWS credentials cannot be used: ${error.message}`)

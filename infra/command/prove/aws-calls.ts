@@ -44,7 +44,7 @@ export interface AwsCalls {
   json(service: string, target: string, body: object): Promise<Record<string, unknown>>
 }
 
-export interface AwsCallSettings {
+export interface SignedCallSettings {
   region: string
   /** endpoint that replaces the endpoints of all services; undefined: AWS's own */
   endpoint: string | undefined
@@ -79,15 +79,13 @@ function readRefusal(answer: Response, text: string): { code: string; message: s
   const json = parseJsonObject(text)
   const code = json
     ? String(json['__type'] ?? answer.headers.get('x-amzn-errortype') ?? answer.status)
-    : (/<Code>([^<]*)</.exec(text)?.[1] ?? String(answer.status))
-  const message = json
-    ? String(json['message'] ?? json['Message'] ?? '')
-    : /<Message>([^<]*)</.exec(text)?.[1]
+    : (readXmlTexts(text, 'Code')[0] ?? String(answer.status))
+  const message = json ? String(json['message'] ?? json['Message'] ?? '') : readXmlTexts(text, 'Message')[0]
   return { code: code.split('#').at(-1)?.split(':')[0] ?? code, message: message ?? '' }
 }
 
 /** Creates the signed calls of AWS services in a region. */
-export function createAwsCalls({ region, endpoint, credentials }: AwsCallSettings): AwsCalls {
+export function createAwsCalls({ region, endpoint, credentials }: SignedCallSettings): AwsCalls {
   const endpointOf = (service: string): string => endpoint ?? awsEndpoint(service, region)
   const attempt = async (
     service: string,

@@ -25,7 +25,7 @@ export interface StackResource {
   type: string
 }
 
-/** What a run needs of the account. Tests replace it. */
+/** The calls of a run in the account. Tests replace this port. */
 export interface ProveCloud {
   /** undefined: no stack has this name */
   findStack(name: string): Promise<FoundStack | undefined>

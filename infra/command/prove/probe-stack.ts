@@ -13,7 +13,7 @@ const CODE = `const { createHash, createHmac } = require('node:crypto')
 const sha = text => createHash('sha256').update(text).digest('hex')
 const base64 = text => Buffer.from(text).toString('base64')
 exports.handler = async ({ address, role, times }) => {
-  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: session } = process.env
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: session } = require('node:process').env
   const body = 'Action=GetCallerIdentity&Version=2011-06-15'
   const sign = () => {
     const time = new Date().toISOString().replace(/[-:]|\\.\\d{3}/g, '')

@@ -23,7 +23,8 @@ export interface ProbedCluster {
 }
 
 interface Seen {
-  held: boolean
+  /** undefined: the run saw nothing that decides */
+  held: boolean | undefined
   note: string
   measured?: Record<string, string>
 }
@@ -62,7 +63,7 @@ const dataOf = ({ body }: ApiResponse): Record<string, unknown> =>
   isRecord(body['data']) ? body['data'] : {}
 
 /** Returns the start times in a function's log, in milliseconds. */
-export const readStartTimes = (messages: readonly string[]): number[] =>
+const readStartTimes = (messages: readonly string[]): number[] =>
   messages.flatMap(message => {
     const [, ms] = /"initDurationMs":\s*([\d.]+)/.exec(message) ?? []
     return ms === undefined ? [] : [Number(ms)]
@@ -166,7 +167,7 @@ export const probes: Readonly<Record<string, Probe>> = {
     const times = readStartTimes(await cloud.filterLog(logs, '{$.record.metrics.initDurationMs>0}')).sort(
       (a, b) => a - b,
     )
-    if (times.length === 0) return { held: false, note: 'the log has no start of a function' }
+    if (times.length === 0) return { held: undefined, note: 'the log has no start of a function' }
     const slowest = times.at(-1) ?? 0
     return {
       held: slowest <= SLOW_START_MS,
@@ -240,7 +241,8 @@ export async function runProbes(
       cluster.pace.check()
       return { held: false, note: error.message }
     })
-    rows.push({ id, result: seen.held ? 'held' : 'broken', note: seen.note })
+    const result = seen.held === undefined ? 'not asked' : seen.held ? 'held' : 'broken'
+    rows.push({ id, result, note: seen.note })
     Object.assign(measured, seen.measured)
   }
 }

@@ -194,10 +194,7 @@ function printReport(report: ProveReport, { json, showsAccount }: ProveOptions, 
 }
 
 /** Returns the exit of a run. */
-export function decideProveExit(
-  { rows, remains }: Pick<ProveReport, 'rows' | 'remains'>,
-  fault?: Error,
-): ExitName {
+function decideProveExit({ rows, remains }: Pick<ProveReport, 'rows' | 'remains'>, fault?: Error): ExitName {
   if (fault instanceof RunEnded && fault.isInterrupted) return 'interrupted'
   if (fault !== undefined || remains.some(one => one.ends === undefined)) return 'refused'
   return rows.some(row => row.result === 'broken') ? 'unwell' : 'done'

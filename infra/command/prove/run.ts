@@ -12,7 +12,7 @@ import type { ReleaseFiles } from './release-files.ts'
 import { pollDelay } from './teardown.ts'
 import { buildAssetsTemplate, prepareTemplate } from './templates.ts'
 
-/** What a run proves, and where. */
+/** The release that a run proves, and the place. */
 export interface ProveSettings {
   run: string
   region: string

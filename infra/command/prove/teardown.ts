@@ -3,22 +3,22 @@ import type { ProveJournal } from './journal.ts'
 import { type ProvePart, RUN_TAG, stackNameInRun } from './names.ts'
 import { KEY_DAYS } from './templates.ts'
 
-/** What a teardown does with a stack. */
-export type TeardownAction = 'delete' | 'forget' | 'keep'
+/** Decision of a teardown about a stack. */
+type TeardownAction = 'delete' | 'forget' | 'keep'
 
 /**
  * Decides what a teardown does with a stack of the journal. A stack without the run's tag belongs to somebody else,
- * although its name stands in the journal.
+ * although the journal has its name.
  */
-export function decideTeardown(run: string, found: FoundStack | undefined): TeardownAction {
+function decideTeardown(run: string, found: FoundStack | undefined): TeardownAction {
   if (found === undefined) return 'forget'
   return found.tags[RUN_TAG] === run ? 'delete' : 'keep'
 }
 
 /** Returns the order in which stacks are deleted: each stack before the stacks that it needs. */
-export const orderTeardown = (remaining: readonly ProvePart[]): ProvePart[] => remaining.toReversed()
+const orderTeardown = (remaining: readonly ProvePart[]): ProvePart[] => remaining.toReversed()
 
-/** What is left after a teardown. */
+/** A resource that is left after a teardown. */
 export interface Remains {
   what: string
   why: string
@@ -84,7 +84,7 @@ const keysOf = (resources: readonly StackResource[], now: number): Remains[] =>
     }))
 
 /**
- * Deletes the stacks of a run that stand in its journal and have its tag. A stack that cannot be deleted does not stop
+ * Deletes the stacks that the journal of a run names and that have the run's tag. A stack that cannot be deleted does not stop
  * the teardown of the others. The journal is deleted once no stack is left.
  * @returns what is left
  */

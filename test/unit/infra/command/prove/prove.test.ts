@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { listJournaledRuns } from '../../../../../infra/command/prove/journal.ts'
+import { listJournaledRuns, parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
 import { proveParts } from '../../../../../infra/command/prove/names.ts'
 import { type ProveOptions, prove } from '../../../../../infra/command/prove/prove.ts'
 import { AccountInMemory } from './account-in-memory.ts'
@@ -117,11 +117,12 @@ describe('cloud-auth prove', () => {
   test('names each stack in the journal before it asks for the stack', async () => {
     const seen: string[] = []
     account.before = call => {
-      if (call.startsWith('create ')) seen.push(journals()[0] ?? '')
+      if (!call.startsWith('create ')) return
+      const path = `${folder}/.local/state/cloud-auth/prove-${journals()[0]}.jsonl`
+      seen.push(parseProveJournal(readFileSync(path, 'utf8'))?.remaining.at(-1) ?? '')
     }
     await start()
-    expect(seen).toHaveLength(proveParts.length)
-    expect(new Set(seen).size).toBe(1)
+    expect(seen).toEqual(proveParts)
   })
 
   test('masks account ids, and prints no secret', async () => {
