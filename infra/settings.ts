@@ -78,7 +78,10 @@ export const settingsSchema = v.strictObject({
       'must begin with a letter and have at most 20 lower-case letters, digits and dashes',
     ),
   ),
-  /** name of the cluster in health and status; default `cloud-auth-<stage>` */
+  /**
+   * name of the cluster in health and status; default `cloud-auth-<stage>`. `sys/init` stores the name, so a later
+   * change does not rename the cluster.
+   */
   clusterName: v.optional(
     v.pipe(v.string(), v.regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')),
   ),

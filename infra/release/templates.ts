@@ -41,7 +41,8 @@ export const templateParameters = {
   },
   ClusterName: {
     of: ['data', 'api', 'workers'],
-    description: 'name of the cluster in health and status',
+    description:
+      'name of the cluster in health and status; sys/init stores the name, so a later change does not rename the cluster',
     default: `cloud-auth-${TEMPLATES_STAGE}`,
     allowedPattern: '^[A-Za-z0-9_.-]{1,64}$',
   },

@@ -122,6 +122,11 @@ describe('an update of parameters', () => {
     expect((await stacks.describe()).get(stackOf('api'))).not.toContain(License)
   })
 
+  test('does not rename the initialised cluster', async () => {
+    await deployStacks({ ClusterName: 'another-name' })
+    expect(await readHealth()).toMatchObject({ cluster_name: CLUSTER_NAME })
+  })
+
   test('lets the cluster become a primary', async () => {
     await cluster.done('POST', 'sys/replication/dr/primary/enable', {})
     await cluster.untilStatus('a primary', one => one.mode === 'primary' && one.state === 'running')

@@ -89,6 +89,16 @@ describe('the templates without the CDK', () => {
     expect(names.filter(name => Parameters[name]?.['Default'] === undefined)).toEqual(['AssetsBucket'])
   })
 
+  test("say, as the settings' page and the Terraform module do, that a new name does not rename a cluster", () => {
+    const places = ['docs/look-up/settings.md', 'infra/release/terraform/main.tf']
+    const texts = [
+      templateOf('api').Parameters['ClusterName']?.['Description'],
+      ...places.map(path => readFileSync(checkoutRoot + path, 'utf8')),
+    ]
+    for (const text of texts)
+      expect(text).toContain('stores the name, so a later change does not rename the cluster')
+  })
+
   test('equal the templates of a CDK app, apart from parameters and the place of the code', () => {
     const app = createCdkApp(`${folder}/plain`, {
       ...unvalidatedAppProps,

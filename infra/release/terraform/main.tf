@@ -28,7 +28,7 @@ variable "assets_prefix" {
 }
 
 variable "cluster_name" {
-  description = "Name of the cluster in health and status."
+  description = "Name of the cluster in health and status. sys/init stores the name, so a later change does not rename the cluster."
   type        = string
   default     = "cloud-auth-prod"
 }
