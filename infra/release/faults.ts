@@ -9,6 +9,22 @@ export interface ReleaseFacts extends TreeState {
   node: { running: string; pinned: string }
 }
 
+/** The addresses that package.json publishes, for example in the package and in the provenance. */
+export interface PublishedAddresses {
+  homepage: string
+  bugs: { url: string }
+  repository: { url: string }
+}
+
+/** Addresses below this domain belong to nobody (RFC 2606). */
+const PLACEHOLDER = /\.example(?:[/:]|$)/
+
+/** Returns the members of package.json that still have a placeholder as address. */
+export const findPlaceholders = ({ homepage, bugs, repository }: PublishedAddresses): string[] =>
+  Object.entries({ homepage, bugs: bugs.url, repository: repository.url }).flatMap(([name, address]) =>
+    PLACEHOLDER.test(address) ? [name] : [],
+  )
+
 /** Number of changed paths that a message names. */
 const NAMED_PATHS = 5
 

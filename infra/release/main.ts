@@ -8,7 +8,7 @@ import { buildFunctionBundles } from '../build/functions.ts'
 import { checkoutRoot } from '../checkout.ts'
 import { buildPackage } from '../package/build.ts'
 import { type ArchiveEntry, byName, packTarball, readEntries } from './archives.ts'
-import { findReleaseFaults } from './faults.ts'
+import { findPlaceholders, findReleaseFaults, type PublishedAddresses } from './faults.ts'
 import { buildProvenance } from './provenance.ts'
 import { buildSbom, type LockFile, listShippedPackages } from './sbom.ts'
 import { createTemplatesApp, readTemplateEntries } from './templates.ts'
@@ -19,17 +19,21 @@ const OUT = '.build/release'
 const GREEN_FILE = '.build/ci-green'
 const work = `${checkoutRoot}.build/release-work`
 
-interface CheckoutManifest {
+interface CheckoutManifest extends PublishedAddresses {
   name: string
   version: string
   license: string
-  homepage: string
-  repository: { url: string }
   optionalDependencies: Readonly<Record<string, string>>
 }
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(checkoutRoot + file, 'utf8'))
 const own = readJson('package.json') as CheckoutManifest
+const placeholders = findPlaceholders(own)
+/** Ends a message while package.json has placeholders. */
+const ADVICE =
+  placeholders.length > 0
+    ? ` Do not publish: in package.json ${placeholders.join(', ')} are placeholders. Set your own addresses first.`
+    : ''
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 const fileOf = (path: string): Uint8Array => readFileSync(checkoutRoot + path)
 const jsonOf = (content: object): Uint8Array => Buffer.from(`${JSON.stringify(content, null, 2)}\n`)
@@ -97,7 +101,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } })
   if (!values['dry-run'])
     throw new Error(
-      `npm run release cannot publish yet. Run npm run release -- --dry-run, which writes the artefacts to ${OUT}`,
+      `npm run release cannot publish yet. Run npm run release -- --dry-run, which writes the artefacts to ${OUT}.${ADVICE}`,
     )
   // the CDK reads more context from this variable, and context changes templates
   delete process.env['CDK_CONTEXT_JSON']
@@ -117,7 +121,9 @@ async function main(): Promise<void> {
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
-  process.stdout.write(`Wrote version ${own.version} to ${OUT}. Nothing was published, signed or tagged.\n`)
+  process.stdout.write(
+    `Wrote version ${own.version} to ${OUT}. Nothing was published, signed or tagged.${ADVICE}\n`,
+  )
 }
 
 try {

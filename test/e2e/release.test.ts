@@ -222,7 +222,9 @@ describe('a release is refused', () => {
     const { status, stderr } = release(first, plain)
     expect([status, stderr]).toEqual([
       1,
-      expect.stringMatching(/^npm run release cannot publish yet\. .*--dry-run/),
+      expect.stringMatching(
+        /^npm run release cannot publish yet\. .*--dry-run.* homepage, bugs, repository are placeholders/,
+      ),
     ])
   })
 

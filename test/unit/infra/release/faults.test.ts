@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findReleaseFaults, type ReleaseFacts } from '../../../../infra/release/faults.ts'
+import { findPlaceholders, findReleaseFaults, type ReleaseFacts } from '../../../../infra/release/faults.ts'
 
 const facts: ReleaseFacts = {
   commit: 'c'.repeat(40),
@@ -43,5 +43,25 @@ describe('a release', () => {
   test('is refused with all faults together', () => {
     const faults = findReleaseFaults({ ...facts, changes: ['a'], tags: ['v1.0.0-rc.1'], green: undefined })
     expect(faults).toHaveLength(3)
+  })
+})
+
+describe('an address that is published', () => {
+  const own = {
+    homepage: 'https://auth.example.com',
+    bugs: { url: 'https://forge.example.com/cloud-auth/issues' },
+    repository: { url: 'git+https://forge.example.com:8443/cloud-auth.git' },
+  }
+
+  test('of its own is no placeholder', () => {
+    expect(findPlaceholders(own)).toEqual([])
+  })
+
+  test.each([
+    ['homepage', { homepage: 'https://cloud-auth.example' }],
+    ['bugs', { bugs: { url: 'https://cloud-auth.example/issues' } }],
+    ['repository', { repository: { url: 'git+https://cloud-auth.example:443/cloud-auth.git' } }],
+  ])('below the domain `example` is a placeholder: %s', (name, placeholder) => {
+    expect(findPlaceholders({ ...own, ...placeholder })).toEqual([name])
   })
 })
