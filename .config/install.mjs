@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { findNpm } from './npm.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stamp = `${root}node_modules/.installed`
@@ -13,13 +14,7 @@ const wanted = createHash('sha256')
 
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   process.stderr.write('Installing dependencies (npm ci) …\n')
-  const npm = process.env.npm_execpath
-  const run = npm
-    ? spawnSync(process.execPath, [npm, 'ci', '--no-audit', '--no-fund'], {
-        cwd: root,
-        stdio: ['ignore', 2, 2],
-      })
-    : spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 2, 2], shell: true })
+  const run = spawnSync(...findNpm(['ci', '--no-audit', '--no-fund']), { cwd: root, stdio: ['ignore', 2, 2] })
   if (run.status !== 0) {
     process.stderr.write('npm ci failed; nothing was started.\n')
     process.exit(run.status ?? 1)

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { findNpm } from '../../.config/npm.mjs'
 import { checkoutRoot } from '../../infra/checkout.ts'
 
 /** The checked-in files of the emulator. */
@@ -33,11 +34,6 @@ function attempt(program: string, words: readonly string[]): string | undefined 
   return `${program} ${words[0]} failed: ${output.trim().split('\n').at(-1)}`
 }
 
-const npm = (words: readonly string[]): [string, string[]] => {
-  const program = process.env['npm_execpath']
-  return program ? [process.execPath, [program, ...words]] : ['npm', [...words]]
-}
-
 function installPackages(): string | undefined {
   mkdirSync(HOME, { recursive: true })
   for (const file of PINNED) writeFileSync(`${HOME}${file}`, readFileSync(`${SOURCE}${file}`))
@@ -47,7 +43,7 @@ function installPackages(): string | undefined {
     attempt('python3', ['-c', supported]) ??
     attempt('python3', ['-m', 'venv', `${HOME}venv`]) ??
     attempt(`${HOME}venv/bin/pip`, [...pip, '--only-binary', ':all:', '-r', `${HOME}requirements.txt`]) ??
-    attempt(...npm(['ci', '--ignore-scripts', '--prefix', HOME]))
+    attempt(...findNpm(['ci', '--ignore-scripts', '--prefix', HOME]))
   )
 }
 
