@@ -5,6 +5,7 @@ import { listCallsSince } from './faults/calls.ts'
 import { arrangeProviderFault, releaseHeldCalls } from './faults/faults.ts'
 import { arrangeRateLimit } from './faults/limits.ts'
 import { logStreamsOf } from './faults/log-groups.ts'
+import { issueIdentityToken, putIdentityProvider } from './identity/identity-providers.ts'
 import { allowAction, denyAction } from './identity/permissions.ts'
 import { deleteIamRole, findIamRole, putIamRole, putInstanceProfile } from './identity/roles.ts'
 import { openRoleSession } from './identity/sessions.ts'
@@ -17,6 +18,7 @@ import {
   rootUserOfAccount,
 } from './identity/users.ts'
 import { startMetadataPort } from './metadata-port.ts'
+import { issueContainerToken } from './services/container-credentials.ts'
 import type { ImitatedAws } from './state/imitated-aws.ts'
 import {
   deleteInstance,
@@ -77,7 +79,8 @@ const commands = {
   ),
   putRole: defineControlCommand(
     controlInputSchemas.newRole,
-    (aws, { trusts = null, externalId = null, ...rest }) => putIamRole(aws, { ...rest, trusts, externalId }),
+    (aws, { trusts = null, externalId = null, webIdentity, ...rest }) =>
+      putIamRole(aws, { ...rest, trusts, externalId, webIdentity }),
   ),
   deleteRole: defineControlCommand(controlInputSchemas.named, (aws, { account, name }) =>
     done(deleteIamRole(aws, account, name)),
@@ -86,6 +89,16 @@ const commands = {
   session: defineControlCommand(controlInputSchemas.session, (aws, { account, role, session, ttlSeconds }) =>
     openRoleSession(aws, findIamRole(aws, account, role), session, ttlSeconds),
   ),
+  containerToken: defineControlCommand(
+    controlInputSchemas.sessionOfRole,
+    (aws, { account, role, session }) => ({
+      token: issueContainerToken(aws, findIamRole(aws, account, role), session),
+    }),
+  ),
+  putIdentityProvider: defineControlCommand(controlInputSchemas.newIdentityProvider, putIdentityProvider),
+  identityToken: defineControlCommand(controlInputSchemas.identityToken, async (aws, claims) => ({
+    token: await issueIdentityToken(aws, claims),
+  })),
   deny: defineControlCommand(controlInputSchemas.denial, (aws, { principalArn, action }) =>
     done(denyAction(aws, principalArn, action)),
   ),

@@ -6,7 +6,9 @@ import { answerControlRequest, createLocalControl, type ProviderControl } from '
 import type { DocumentAuthority } from './documents/authority.ts'
 import { HOME_ACCOUNT } from './home.ts'
 import { countProviderLeases } from './leases.ts'
+import { answerContainer } from './services/container-credentials.ts'
 import { answerSignedCall } from './services/signed-call.ts'
+import { answerWebIdentity } from './services/web-identity.ts'
 import { type HomeAccount, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
 import { createWireServer } from './wire/server.ts'
 
@@ -48,8 +50,8 @@ export interface RunningProvider {
 }
 
 /**
- * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge and instance metadata, in
- * their wire formats and with signature checks. The small AWS is for development, tests and drills.
+ * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge, instance metadata and
+ * credentials of containers, in their wire formats and with signature checks. The small AWS is for development, tests and drills.
  * @throws Error if the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
@@ -78,7 +80,7 @@ const createProviderServer = (aws: ImitatedAws, isOwner: (authorization: string)
     (request, connection) =>
       answerControlRequest(aws, request, isOwner) ??
       (aws.arranged.connections.lives(connection)
-        ? answerSignedCall(aws, request)
+        ? (answerContainer(aws, request) ?? answerWebIdentity(aws, request) ?? answerSignedCall(aws, request))
         : Promise.resolve('reset')),
     aws,
   )

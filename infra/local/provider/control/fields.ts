@@ -30,6 +30,13 @@ const instanceValues = {
 }
 const instanceName = { account, region, instanceId: v.string() }
 const named = { account, name }
+const issuer = v.pipe(v.string(), v.regex(/^https:\/\/[\w.-]+(\/[\w./-]+)?$/, 'not the URL of an issuer'))
+const texts = v.pipe(v.array(v.string()), v.minLength(1))
+const sessionOfRole = {
+  account,
+  role: name,
+  session: v.pipe(v.string(), v.regex(/^[\w+=,.@-]{2,64}$/, 'not a session name')),
+}
 const denial = v.strictObject({ principalArn: v.string(), action: v.string() })
 
 /**
@@ -57,17 +64,21 @@ export const controlInputSchemas = {
     partition,
     trusts: v.optional(v.array(v.string())),
     externalId: maybe,
+    webIdentity: v.optional(v.strictObject({ issuer, audience: texts, subject: texts })),
+  }),
+  newIdentityProvider: v.strictObject({ account, url: issuer, audiences: texts }),
+  identityToken: v.strictObject({
+    issuer,
+    subject: v.string(),
+    audience: v.string(),
+    ttlSeconds: v.optional(whole, 600),
   }),
   newProfile: v.strictObject({ ...named, path, partition, roles: v.array(name) }),
-  session: v.strictObject({
-    account,
-    role: name,
-    session: v.pipe(v.string(), v.regex(/^[\w+=,.@-]{2,64}$/, 'not a session name')),
-    ttlSeconds: v.optional(whole, 3600),
-  }),
+  session: v.strictObject({ ...sessionOfRole, ttlSeconds: v.optional(whole, 3600) }),
+  sessionOfRole: v.strictObject(sessionOfRole),
   denial,
   fault: v.strictObject({
-    service: v.optional(v.picklist([...services, 'imds'])),
+    service: v.optional(v.picklist([...services, 'imds', 'container'])),
     action: maybe,
     account: v.optional(account),
     times: v.optional(v.pipe(whole, v.minValue(1)), 1),

@@ -6,7 +6,7 @@ import { findNamedEntity, putNamedEntity } from './named.ts'
 /** Creates a role, or replaces an existing one except its unique id. */
 export const putIamRole = (
   aws: ImitatedAws,
-  given: Pick<IamRole, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId'>,
+  given: Pick<IamRole, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId' | 'webIdentity'>,
 ): IamRole => putNamedEntity(aws, aws.state.roles, 'role', given, { roleId: randomIamId('AROA') })
 
 /**

@@ -13,14 +13,13 @@ import {
 import { createJsonProtocol } from './json-protocol.ts'
 import { decryptWithKey, generateDataKey } from './kms.ts'
 import { createLogStream, putLogEvents } from './logs.ts'
-import { createQueryProtocol, ec2Protocol } from './query-protocol.ts'
+import { createQueryProtocol, ec2Protocol, stsProtocol } from './query-protocol.ts'
 import { createService, type ProviderService } from './service.ts'
 import { assumeRole, getCallerIdentity } from './sts.ts'
 
-const stsNamespace = 'https://sts.amazonaws.com/doc/2011-06-15/'
 const iamNamespace = 'https://iam.amazonaws.com/doc/2010-05-08/'
 
-const sts = createService(createQueryProtocol(stsNamespace, '2011-06-15'), {
+const sts = createService(stsProtocol, {
   GetCallerIdentity: getCallerIdentity,
   AssumeRole: assumeRole,
 })

@@ -37,6 +37,9 @@ export const createQueryProtocol = (
   },
 })
 
+/** The protocol of STS. */
+export const stsProtocol = createQueryProtocol('https://sts.amazonaws.com/doc/2011-06-15/', '2011-06-15')
+
 const ec2Namespace = 'http://ec2.amazonaws.com/doc/2016-11-15/'
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const ec2Xml = (status: number, root: string, tree: XmlTree): HttpAnswer => {

@@ -30,6 +30,34 @@ export interface IamRole {
   /** Principals that may assume the role; null allows any principal. */
   trusts: string[] | null
   externalId: string | null
+  /** Tokens of an identity provider that may assume the role; absent: none. */
+  webIdentity?: WebIdentityTrust | undefined
+}
+
+/** The conditions of a trust policy on tokens of an identity provider. */
+export interface WebIdentityTrust {
+  /** The issuer's URL. */
+  issuer: string
+  /** The token's `aud` equals one of these texts. */
+  audience: string[]
+  /** The token's `sub` matches one of these patterns, in which `*` and `?` are wildcards. */
+  subject: string[]
+}
+
+/** An identity provider for OpenID Connect, which an account trusts. */
+export interface IamIdentityProvider {
+  account: string
+  /** URL of the issuer, with https. */
+  url: string
+  arn: string
+  /** Values of `aud` that the account accepts, which IAM calls client IDs. */
+  audiences: string[]
+}
+
+/** A pair of RSA keys, both PEM. */
+export interface RsaKeyPair {
+  publicKey: string
+  privateKey: string
 }
 
 /** An instance profile and the names of its roles. */
@@ -98,6 +126,10 @@ export interface ProviderState {
   users: Map<string, IamUser>
   roles: Map<string, IamRole>
   profiles: Map<string, IamInstanceProfile>
+  /** Identity providers by `account/URL`. */
+  identityProviders: Map<string, IamIdentityProvider>
+  /** Key of all imitated issuers, such as GitHub and an EKS cluster; null until the first token. */
+  issuerKey: RsaKeyPair | null
   /** By access key id. */
   accessKeys: Map<string, IamAccessKey>
   /** By `account/region`, then by instance id. */
@@ -113,6 +145,8 @@ export const emptyProviderState = (): ProviderState => ({
   users: new Map(),
   roles: new Map(),
   profiles: new Map(),
+  identityProviders: new Map(),
+  issuerKey: null,
   accessKeys: new Map(),
   instances: new Map(),
   denied: new Set(),
