@@ -1,7 +1,6 @@
-import { GetCallerIdentityCommand } from '@aws-sdk/client-sts'
-import { fromHttp } from '@aws-sdk/credential-provider-http'
-import { describe, expect, test } from 'vitest'
-import { account, clientsOf, provider } from './clients.ts'
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { account, provider, region } from './clients.ts'
 
 /** Starts a provider with a role and the token of one of its containers. */
 async function withContainer() {
@@ -16,11 +15,14 @@ async function withContainer() {
 describe('the credential endpoint of containers', () => {
   test('gives the SDK credentials of the role, whose session has the name of the task', async () => {
     const { url, role, token } = await withContainer()
-    const credentials = await fromHttp({
-      awsContainerCredentialsFullUri: `${url}/v1/credentials`,
-      awsContainerAuthorizationToken: token,
-    })()
-    const who = await clientsOf(url, credentials).sts.send(new GetCallerIdentityCommand())
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'])
+      vi.stubEnv(name, undefined)
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null')
+    vi.stubEnv('AWS_CONFIG_FILE', '/dev/null')
+    vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', `${url}/v1/credentials`)
+    vi.stubEnv('AWS_CONTAINER_AUTHORIZATION_TOKEN', token)
+    const who = await new STSClient({ endpoint: url, region }).send(new GetCallerIdentityCommand())
     expect(who.Arn).toBe(`arn:aws:sts::${account}:assumed-role/task/task-1`)
     expect(who.UserId).toBe(`${role.roleId}:task-1`)
   })
