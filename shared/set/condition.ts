@@ -1,4 +1,4 @@
-import { formatCount, formatTimeSpan } from '../values/words.ts'
+import { clipText, formatCount, formatTimeSpan } from '../values/words.ts'
 import type { ClusterAnswer, ClusterStatus, ObservedCluster } from './status.ts'
 
 export type ConditionSeverity = 'good' | 'busy' | 'bad' | 'unknown'
@@ -72,13 +72,13 @@ const ofAny = {
   changing: busy(
     'Is changing its role',
     ({ operation }) =>
-      `The operation ${operation?.name} is running, at the step ${operation?.step}. The operation should end within a minute. Do not start another operation.`,
+      `The operation ${operation?.name} is running, at the step ${operation?.step}. The operation should end within a minute. Do not start another operation.${operation?.error ? ` Its last error was: ${operation.error}` : ''}`,
     isChangingRole,
   ),
   failing: bad(
-    'Serves with faults',
+    'Has faults',
     status => ongoing(status).map(faultSentence).join(' '),
-    status => ongoing(status).length > 0 && status.mode !== 'secondary',
+    status => ongoing(status).length > 0,
   ),
   disabled: good(
     'Serves, without a DR set',
@@ -175,7 +175,7 @@ export function classifyCluster({ answer, silent }: ObservedCluster): ClusterCon
       state: silent.answered === 'nothing' ? 'unreachable' : 'unclear',
       severity: 'bad',
       title: silent.answered === 'oddly' ? 'Gives an unexpected answer' : 'Cannot be reached',
-      sentence: `The cluster gives no usable answer here: ${silent.why}. ${answer ? 'Its last answer is shown below.' : 'The cluster has not answered so far.'} Clients may still be able to reach the cluster.`,
+      sentence: `The cluster gives no usable answer here: ${clipText(silent.why)}. ${answer ? 'Its last answer is shown below.' : 'The cluster has not answered so far.'} Clients may still be able to reach the cluster.`,
     }
   if (!answer)
     return {
@@ -192,9 +192,9 @@ export function classifyCluster({ answer, silent }: ObservedCluster): ClusterCon
       state: 'unknown',
       severity: 'unknown',
       title: 'Unknown mode',
-      sentence: `The mode ${status.mode} of the cluster is unknown to this program. The cluster and the program should have the same version.`,
+      sentence: `The mode ${clipText(status.mode)} of the cluster is unknown to this program. The cluster and the program should have the same version.`,
     }
   const [state, { severity, title, sentence }] = found
   const text = typeof sentence === 'string' ? sentence : sentence(status)
-  return { state: state as ClusterState, severity, title, sentence: text }
+  return { state: state as ClusterState, severity, title, sentence: clipText(text) }
 }

@@ -1,4 +1,5 @@
-import { type ConditionSeverity, classifyCluster, isChangingRole } from './condition.ts'
+import { clipText } from '../values/words.ts'
+import { type ClusterState, type ConditionSeverity, classifyCluster, isChangingRole } from './condition.ts'
 import { type AnsweringCluster, hasAnswered, type ObservedCluster } from './status.ts'
 
 /** The verdict on two clusters of a set together. Every program shows the verdict's sentence as the headline. */
@@ -15,7 +16,8 @@ export interface PairVerdict {
 
 const judged = (seen: AnsweringCluster) => {
   const { state: condition, severity, sentence } = classifyCluster(seen)
-  return { ...seen.answer.status, name: seen.name, condition, severity, sentence }
+  const { status, health, at } = seen.answer
+  return { ...status, name: seen.name, health, at, condition, severity, sentence }
 }
 type Judged = ReturnType<typeof judged>
 
@@ -50,6 +52,9 @@ const follows = ({ hasPrimary }: Judged) => hasPrimary
 const isUnknown = ({ a: { known, isKnownCut }, b: { memberName } }: Two) =>
   memberName !== '' && !isKnownCut && !known.includes(memberName)
 const isPair = ({ modes }: Two) => modes === 'primary secondary'
+const isClosed = (one: Judged) =>
+  one.mode === 'primary' && !isChangingRole(one) && (one.state !== 'running' || one.health !== 200)
+const alone = ({ a, b }: Two): string => `Until ${b.name} follows, losing ${a.name} loses its latest writes.`
 
 /** Situations of two clusters of a set. The first row that matches both clusters applies. */
 const rows = {
@@ -82,8 +87,11 @@ const rows = {
     two => any(two, isStarting),
   ),
   closed: bad(
-    ({ a }) => `${a.name} is the primary. ${a.sentence}`,
-    ({ a }) => a.condition === 'closed',
+    ({ a }) =>
+      a.condition === 'failing'
+        ? `${a.name} is the primary, and does not serve. ${a.sentence}`
+        : `${a.name} is the primary. ${a.sentence}`,
+    ({ a }) => isClosed(a),
   ),
   unjoined: bad(
     ({ a, b }) =>
@@ -95,7 +103,7 @@ const rows = {
     two => isPair(two) && isChangingRole(two.b),
   ),
   unfollowed: bad(
-    ({ a, b }) => `${a.name} serves; ${b.name} does not follow it yet.`,
+    two => `${two.a.name} serves; ${two.b.name} does not follow it yet. ${alone(two)}`,
     two => isPair(two) && !follows(two.b),
   ),
   revoked: bad(
@@ -104,8 +112,8 @@ const rows = {
     two => isPair(two) && isUnknown(two),
   ),
   'cut-off': bad(
-    ({ a, b }) => `${a.name} serves, and ${b.name} has no contact to it.`,
-    two => isPair(two) && two.b.condition === 'cut-off',
+    two => `${two.a.name} serves, and ${two.b.name} has no contact to it. ${alone(two)}`,
+    two => isPair(two) && two.b.connection !== 'ready',
   ),
   'catching-up': busy(
     ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it (${b.state}). This needs no action.`,
@@ -119,7 +127,7 @@ const rows = {
   'handed-over': bad(
     two => {
       const [to, from] = namesBy(two, follows)
-      return `No cluster serves: ${from} has handed over or closed, and ${to} has not taken over yet.`
+      return `No cluster serves: ${from} has handed over or closed, and ${to} has not taken over yet. If this lasts ten seconds, request the promotion of ${to} again.`
     },
     ({ a, b, modes }) => modes === 'secondary secondary' && follows(a) !== follows(b),
   ),
@@ -154,11 +162,15 @@ export type PairSituation =
 export const pairSituations = Object.keys(rows) as readonly PairSituation[]
 
 /**
- * Judges two clusters together.
+ * Judges two clusters together. The sentence names a running change of a role first, else the worst fault.
  * @param peer absent: the program knows one cluster only
  */
 export function judgePair(own: ObservedCluster, peer: ObservedCluster | undefined): PairVerdict {
-  if (!peer) return judgeSingle(own)
+  const verdict = peer ? judgeBoth(own, peer) : judgeSingle(own)
+  return { ...verdict, sentence: clipText(verdict.sentence) }
+}
+
+function judgeBoth(own: ObservedCluster, peer: ObservedCluster): PairVerdict {
   if (!hasAnswered(own) || !hasAnswered(peer)) return judgeSilent(own, peer)
   const isTurned = own.answer.status.mode !== 'primary' && peer.answer.status.mode === 'primary'
   const [a, b] = isTurned ? [judged(peer), judged(own)] : [judged(own), judged(peer)]
@@ -167,77 +179,97 @@ export function judgePair(own: ObservedCluster, peer: ObservedCluster | undefine
   const situation = name as PairSituation
   const isOne = a.mode === 'primary' && b.mode !== 'primary' && situation !== 'two-sets'
   const verdict = { situation, severity: row.severity, sentence: row.sentence(two) }
-  return {
-    ...(situation === 'following' ? withConditions(verdict, two) : verdict),
-    ...(isOne && { primary: isTurned ? peer : own }),
-  }
+  return { ...withConditions(verdict, [a, b]), ...(isOne && { primary: isTurned ? peer : own }) }
 }
 
 function judgeSingle(own: ObservedCluster): PairVerdict {
-  const { severity, sentence } = classifyCluster(own)
-  return {
-    situation: hasAnswered(own) ? 'single' : 'unheard',
-    severity: severity === 'good' ? 'unknown' : severity,
-    sentence: hasAnswered(own)
-      ? `No other cluster is named, so the state of the set is unknown. ${own.name}: ${sentence}`
-      : `${own.name} has not answered yet, so the state of the set is unknown.`,
-  }
+  if (!hasAnswered(own))
+    return {
+      situation: 'unheard',
+      severity: own.silent ? 'bad' : 'unknown',
+      sentence: own.silent
+        ? `${own.name} does not answer. ${classifyCluster(own).sentence}`
+        : `${own.name} has not answered yet.`,
+    }
+  const { mode, severity, sentence } = judged(own)
+  const isMember = mode === 'primary' || mode === 'secondary'
+  return isMember && severity === 'good'
+    ? {
+        situation: 'single',
+        severity: 'unknown',
+        sentence: `No other cluster is named, so the state of the set is unknown. ${own.name}: ${sentence}`,
+      }
+    : { situation: 'single', severity, sentence: `${own.name}: ${sentence}` }
 }
 
 function judgeSilent(own: ObservedCluster, peer: ObservedCluster): PairVerdict {
   const [heard, other] = hasAnswered(own) ? [own, peer] : [peer, own]
+  const severity = other.silent ? 'bad' : 'unknown'
   if (!hasAnswered(heard))
     return {
       situation: 'unheard',
-      severity: 'unknown',
+      severity: own.silent && peer.silent ? 'bad' : 'unknown',
       sentence: `Neither ${own.name} nor ${peer.name} answers, so the state of the set is unknown.`,
     }
-  const serves = heard.answer.status.mode === 'primary' && heard.answer.health === 200
-  return {
-    situation: serves ? 'peer-silent' : 'primary-silent',
-    severity: other.silent ? 'bad' : 'unknown',
-    sentence: serves
-      ? `${heard.name} serves. ${other.name} does not answer: if ${heard.name} is lost now, its latest writes may be lost.`
-      : `Only ${heard.name} answers here, and it does not serve. Check from another network before you promote a cluster.`,
+  const one = judged(heard)
+  const situation = one.mode === 'primary' && one.health === 200 ? 'peer-silent' : 'primary-silent'
+  return withConditions({ situation, severity, sentence: silentSentence(one, other) }, [one])
+}
+
+function silentSentence(one: Judged, { name, silent }: ObservedCluster): string {
+  const missing = silent ? 'does not answer' : 'has not answered yet'
+  if (one.health === 200)
+    return one.condition === 'serving'
+      ? `${one.name} serves, and a secondary is connected. ${name} ${missing} here.`
+      : `${one.name} serves. ${name} ${missing}: if ${one.name} is lost now, its latest writes may be lost.`
+  if (one.mode === 'primary') return `${one.name} is the primary. ${one.sentence} ${name} ${missing}.`
+  const last = one.primary?.lastHeartbeat
+  const contact = last ? ` Its primary last answered it at ${last}.` : ''
+  return `Only ${one.name} answers here, and it does not serve.${contact} Check from another network before you promote a cluster.`
+}
+
+/** Faults that a broken link does not explain. */
+const OWN_FAULTS: readonly ClusterState[] = ['uninitialised', 'corrupted', 'failing', 'activation-failed']
+/** Situations in which a running operation does not explain the fault. */
+const NO_OPERATION_HELPS: readonly PairSituation[] = ['two-sets', 'two-primaries']
+
+/**
+ * Lets the sentence begin with a running operation, and adds the faults of each cluster. A healthy pair gets the
+ * worst condition of its clusters.
+ */
+function withConditions(verdict: PairVerdict, both: readonly Judged[]): PairVerdict {
+  const { situation } = verdict
+  const running = both.find(({ condition }) => condition === 'changing')
+  const isBusy = verdict.severity === 'busy' || NO_OPERATION_HELPS.includes(situation)
+  if (running && !isBusy) {
+    const { sentence } = sentenceOf(running)
+    const said = running.health === 200 ? `${verdict.sentence} ${sentence}` : sentence
+    return withFaults({ ...verdict, severity: 'busy', sentence: said }, both)
   }
+  if (situation !== 'following') return withFaults(verdict, both)
+  const [a, b] = both
+  if (a?.condition === 'alone' && b?.condition === 'streaming')
+    return {
+      ...verdict,
+      severity: 'busy',
+      sentence: `${verdict.sentence} ${a.name} has not received a heartbeat of ${b.name} yet.`,
+    }
+  const worst = worstOf(both)
+  return worst && worst.severity !== 'good' ? withFaults({ ...verdict, ...sentenceOf(worst) }, both) : verdict
+}
+
+const sentenceOf = ({ name, severity, sentence }: Judged) => ({ severity, sentence: `${name}: ${sentence}` })
+
+function withFaults(verdict: PairVerdict, both: readonly Judged[]): PairVerdict {
+  const more = both.filter(
+    ({ condition, sentence }) => OWN_FAULTS.includes(condition) && !verdict.sentence.includes(sentence),
+  )
+  if (more.length === 0) return verdict
+  const sentences = more.map(one => sentenceOf(one).sentence)
+  return { ...verdict, severity: 'bad', sentence: [verdict.sentence, ...sentences].join(' ') }
 }
 
 const BY_SEVERITY: readonly ConditionSeverity[] = ['bad', 'busy', 'unknown', 'good']
-/** Returns the worst verdict; of several equally bad verdicts, the first. */
-const worstOf = <T extends { severity: ConditionSeverity }>(all: readonly T[]): T | undefined =>
+/** Returns the worst item; of several equally bad items, the first. */
+export const worstOf = <T extends { severity: ConditionSeverity }>(all: readonly T[]): T | undefined =>
   all.toSorted((a, b) => BY_SEVERITY.indexOf(a.severity) - BY_SEVERITY.indexOf(b.severity))[0]
-
-/** Lowers the verdict on a pair in replication to the worse condition of its clusters. */
-function withConditions(verdict: PairVerdict, { a, b }: Two): PairVerdict {
-  const { severity, name, sentence } = worstOf([a, b]) ?? a
-  return severity === 'good'
-    ? verdict
-    : { ...verdict, severity, sentence: `${verdict.sentence} ${name}: ${sentence}` }
-}
-
-/** Situations whose sentence repeats the fault of one cluster. */
-const ALREADY_A_FAULT: readonly PairSituation[] = [
-  'following',
-  'closed',
-  'becoming',
-  'peer-silent',
-  'primary-silent',
-  'unheard',
-]
-
-/**
- * Judges clusters that were observed at the same time.
- * @returns the worst verdict of the primary with each other cluster, and the fault of each cluster
- */
-export function judgeSet(seen: readonly ObservedCluster[]) {
-  const primary = seen.find(one => hasAnswered(one) && one.answer.status.mode === 'primary') ??
-    seen[0] ?? { name: '' }
-  const verdicts = seen.filter(one => one !== primary).map(one => judgePair(primary, one))
-  const verdict = worstOf(verdicts) ?? judgePair(primary, undefined)
-  const faults = seen
-    .map(one => ({ name: one.name, ...classifyCluster(one) }))
-    .filter(({ severity, state }) => severity !== 'good' || state === 'disabled')
-    .map(({ name, sentence }) => `${name}: ${sentence}`)
-  const isMore = seen.length > 1 && !ALREADY_A_FAULT.includes(verdict.situation)
-  return { verdict, faults: isMore ? [...faults, verdict.sentence] : faults }
-}

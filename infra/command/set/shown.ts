@@ -1,4 +1,4 @@
-import { judgeSet } from '../../../shared/set/pair.ts'
+import { judgeSet } from '../../../shared/set/overview.ts'
 import { hasAnswered, type KnownCluster, type ObservedCluster } from '../../../shared/set/status.ts'
 import type { ExitName } from '../ended.ts'
 import { escapeToOneLine } from '../output.ts'
@@ -58,8 +58,10 @@ type ShownCluster = ReturnType<typeof shownCluster>
 /** The output of `status`. */
 export interface SetSummary {
   verdict: Extract<ExitName, 'done' | 'unwell' | 'unreachable'>
-  /** verdict on all clusters together; empty: the user named only one cluster */
+  /** verdict on all clusters together, the same sentence as on the console page */
   headline: string
+  /** the operator’s next task */
+  next: string
   /** faults of the clusters, one sentence for each fault */
   faults: readonly string[]
   clusters: readonly ShownCluster[]
@@ -71,10 +73,11 @@ export function summariseSet(
   named: readonly NamedCluster[],
   now: number,
 ): SetSummary {
-  const { verdict, faults } = judgeSet(seen)
+  const { verdict, faults, task } = judgeSet(seen)
   return {
     verdict: seen.every(hasAnswered) ? (faults.length === 0 ? 'done' : 'unwell') : 'unreachable',
-    headline: seen.length > 1 ? verdict.sentence : '',
+    headline: verdict.sentence,
+    next: task,
     faults,
     clusters: seen.map((one, index) => shownCluster(one, named[index]?.base ?? '', now)),
   }
@@ -82,11 +85,11 @@ export function summariseSet(
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
 
-/** Formats the summary of a set for people. The headline and the faults are last. */
-export function formatSet({ headline, faults, clusters }: SetSummary): string {
-  const last = faults.length === 0 ? ['All is well.'] : faults.map(fault => `! ${escapeToOneLine(fault)}`)
-  const lines = headline === '' ? last : [escapeToOneLine(headline), ...last]
-  return [...clusters.map(formatCluster), ...lines, ''].join('\n')
+/** Formats the summary of a set for people. The headline, other faults and the next task are last. */
+export function formatSet({ headline, faults, clusters, next }: SetSummary): string {
+  const more = faults.filter(fault => !headline.includes(fault)).map(fault => `! ${escapeToOneLine(fault)}`)
+  const last = faults.length === 0 ? ['All is well.'] : [...more, `Next: ${next}`]
+  return [...clusters.map(formatCluster), escapeToOneLine(headline), ...last, ''].join('\n')
 }
 
 function formatCluster(one: ShownCluster): string {

@@ -1,5 +1,5 @@
-import { classifyCluster } from '../../set/condition.ts'
-import { judgePair } from '../../set/pair.ts'
+import type { ClusterCondition } from '../../set/condition.ts'
+import { judgeSet } from '../../set/overview.ts'
 import type {
   ClusterAnswer,
   ClusterStatus,
@@ -32,22 +32,28 @@ import { observedClusters, pageModel } from './model.ts'
 /** Shows both clusters, and the verdict on the pair. */
 export function showClusters(now: number): void {
   const { own, peer } = pageModel
-  const verdict = judgePair(own, peer?.seen)
-  showText('verdict', verdict.sentence, verdict.severity)
+  const { verdict, cards, task } = judgeSet(observedClusters())
+  showText('verdict-sentence', verdict.sentence)
+  showText('task', task)
+  elementById('verdict').className = verdict.severity
   const name = own.answer?.cluster ?? ''
   showText('own-name', name)
   document.title = name === '' ? 'cloud-auth' : `${name} · cloud-auth`
-  showCluster('own', 'This cluster', own)
-  if (peer) showCluster('peer', `The other cluster, ${peer.origin}`, peer.seen)
+  const [ownCard, peerCard] = cards
+  if (ownCard) showCluster('own', 'This cluster', own, ownCard)
+  if (peer && peerCard) showCluster('peer', `The other cluster, ${peer.origin}`, peer.seen, peerCard)
   elementById('peer').hidden = !peer
   showLag(now)
   showWork()
   showOthers()
 }
 
-function showCluster(id: 'own' | 'peer', title: string, seen: ObservedCluster): void {
-  const condition = classifyCluster(seen)
-  const { answer } = seen
+function showCluster(
+  id: 'own' | 'peer',
+  title: string,
+  { answer }: ObservedCluster,
+  condition: ClusterCondition,
+): void {
   const target = elementById(id)
   target.className = condition.severity
   target.dataset['state'] = condition.state

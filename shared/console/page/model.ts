@@ -1,6 +1,7 @@
 import { type ObservedCluster, observeCluster, type RunningOperation } from '../../set/status.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { objectShape, textShape } from '../../values/shape.ts'
+import { quoteName } from '../../values/words.ts'
 import type { ShownReadiness } from '../allowed.ts'
 import type { ExpiryDescription } from '../ends.ts'
 import { addLagSample, computeReplicationLags, type LagSample } from '../lag.ts'
@@ -55,7 +56,7 @@ async function observe(api: string, before: ObservedCluster): Promise<ObservedCl
       throw new Error(faultText(error))
     })
   const seen = await observeCluster(before, ask, Date.now)
-  return { ...seen, name: seen.answer?.cluster || before.name }
+  return { ...seen, name: quoteName(seen.answer?.cluster ?? '') || before.name }
 }
 
 /** Observes this cluster, and records the lag of the secondary. */

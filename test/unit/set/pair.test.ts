@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { judgePair, judgeSet, type PairSituation, pairSituations } from '../../../shared/set/pair.ts'
+import { judgePair, type PairSituation, pairSituations } from '../../../shared/set/pair.ts'
 import { seenAs } from '../../builders/cluster-seen.ts'
 import {
   changing,
@@ -16,6 +16,8 @@ import {
   westPromoted,
 } from '../../builders/pair-seen.ts'
 
+const keyringFault = { part: 'keyring', ongoing: true, text: 'off', last: '12:00' }
+
 /** Two clusters, their situation, its severity, and the headline. */
 const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[] = [
   ['following', east(), west(), 'good', /^east serves, and west is its secondary\.$/],
@@ -25,11 +27,23 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
     east(),
     west({ readiness: { ready: false, refused_by: ['lag'], tried: '' } }),
     'bad',
-    /west is its secondary\. west: .*cannot take over: lag/,
+    /^west: .*cannot take over: lag/,
   ],
-  ['following', east({ recent_faults: [{ part: 'logins', ongoing: true }] }), west(), 'bad', /Logins fail/],
+  [
+    'following',
+    east({ recent_faults: [{ part: 'logins', ongoing: true }] }),
+    west(),
+    'bad',
+    /^east: Logins fail/,
+  ],
   // the set after a planned switch
-  ['unfollowed', eastClosed(), westPromoted(), 'bad', /^west serves; east does not follow it yet\.$/],
+  [
+    'unfollowed',
+    eastClosed(),
+    westPromoted(),
+    'bad',
+    /^west serves; east does not follow it yet\. Until east follows, losing west/,
+  ],
   [
     'adopting',
     eastClosed({ operation: changing('update-primary') }),
@@ -70,7 +84,29 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
   // the set in the middle of a planned switch
   ['promoting', east(), west({ operation: promotion }), 'busy', /^west is taking over from east\./],
   ['promoting', eastClosed(), west({ operation: promotion }), 'busy', /for some seconds no cluster serves/],
-  ['following', eastBehind(), westPromoted({ operation: promotion }), 'busy', /^west serves, and east is/],
+  [
+    'following',
+    eastBehind(),
+    westPromoted({ operation: promotion }),
+    'busy',
+    /^west serves, and east is .* west: The operation/,
+  ],
+  // the last steps of the promotion run
+  [
+    'unfollowed',
+    eastClosed(),
+    westPromoted({ operation: promotion }),
+    'busy',
+    /^west serves; .* west: The operation/,
+  ],
+  [
+    'unfollowed',
+    eastClosed(),
+    westPromoted({ operation: promotion }, 503),
+    'busy',
+    /^west: The operation prom/,
+  ],
+  ['primary-silent', gone(east()), west({ operation: promotion }), 'busy', /^west: The operation promotion/],
   [
     'handed-over',
     eastClosed(),
@@ -80,7 +116,27 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
   ],
   // the set after a promotion by force
   ['superseded', east(), westPromoted(), 'busy', /^west serves\. east was the primary before/],
-  ['peer-silent', gone(east()), westPromoted(), 'bad', /^west serves\. east does not answer/],
+  [
+    'peer-silent',
+    gone(east()),
+    westPromoted({ secondaries: [] }),
+    'bad',
+    /^west serves\. east does not answer/,
+  ],
+  [
+    'peer-silent',
+    gone(east()),
+    westPromoted(),
+    'bad',
+    /^west serves, and a secondary is connected\. east does/,
+  ],
+  [
+    'following',
+    eastBehind(),
+    westPromoted({ secondaries: [] }),
+    'busy',
+    /^west serves.* not received a heartbeat/,
+  ],
   [
     'two-primaries',
     east(),
@@ -90,11 +146,26 @@ const vectors: readonly (readonly [PairSituation, Seen, Seen, string, RegExp])[]
   ],
   ['two-sets', east(), west({ cluster_id: 'other' }), 'bad', /different sets/],
   ['primary-silent', gone(east()), west(), 'bad', /Only west answers here.*before you promote a cluster/],
-  ['primary-silent', gone(east()), westPromoted({}, 503), 'bad', /Only west answers here/],
-  ['unheard', gone(east()), gone(west()), 'unknown', /state of the set is unknown/],
+  ['primary-silent', gone(east()), westPromoted({}, 503), 'bad', /^west is the primary\..*does not serve/],
+  ['primary-silent', gone(east()), inNoSet('west'), 'bad', /^west serves\. east does not answer/],
+  ['unheard', gone(east()), gone(west()), 'bad', /state of the set is unknown/],
   ['unheard', { name: 'This cluster' }, { name: 'x' }, 'unknown', /state of the set is unknown/],
   ['closed', east({ state: 'idle' }, 503), west(), 'bad', /^east is the primary\. .*does not serve/],
   ['closed', east({}, 503), inNoSet('west'), 'bad', /KMS cannot unwrap its keyring/],
+  [
+    'closed',
+    east({ recent_faults: [keyringFault] }, 503),
+    west(),
+    'bad',
+    /^east is the primary, and does not serve\. KMS/,
+  ],
+  [
+    'unfollowed',
+    eastClosed({ recent_faults: [keyringFault] }),
+    westPromoted(),
+    'bad',
+    /yet\. .* east: KMS cannot/,
+  ],
   ['becoming', east(), starting('west'), 'busy', /^west is becoming a secondary/],
   [
     'unjoined',
@@ -140,25 +211,19 @@ describe('two clusters judged together', () => {
   })
 
   test('a single cluster is judged alone', async () => {
+    expect(judgePair(await inNoSet('east'), undefined)).toMatchObject({
+      situation: 'single',
+      severity: 'good',
+    })
     expect(judgePair(await east(), undefined)).toMatchObject({ situation: 'single', severity: 'unknown' })
     expect(judgePair(await west({ state: 'idle' }), undefined)).toMatchObject({ severity: 'bad' })
     expect(judgePair({ name: 'x' }, undefined)).toMatchObject({ situation: 'unheard', severity: 'unknown' })
-  })
-})
-
-describe('a set of clusters', () => {
-  test("the set's headline is the worst verdict on the primary and another cluster", async () => {
-    const third = seenAs('north', { mode: 'disabled' })
-    const { verdict } = judgeSet([await west(), await east(), await third])
-    expect(verdict).toMatchObject({ situation: 'unjoined' })
+    expect(judgePair(await gone(east()), undefined)).toMatchObject({ situation: 'unheard', severity: 'bad' })
   })
 
-  test('the set has a fault for each unhealthy cluster, and for the pair', async () => {
-    expect(judgeSet([await east(), await west()]).faults).toEqual([])
-    const { faults } = judgeSet([await eastClosed(), await westPromoted()])
-    expect(faults).toEqual([
-      expect.stringMatching(/^east: The cluster does not serve, and receives no entries/),
-      'west serves; east does not follow it yet.',
-    ])
+  test('a long or misleading text of a cluster is cut in the sentence', async () => {
+    const { sentence } = judgePair(await east(), await west({ state: `\u202e\u001b${'x'.repeat(100_000)}` }))
+    expect(sentence.length).toBeLessThan(700)
+    expect(sentence).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   })
 })

@@ -134,7 +134,7 @@ describe('the command switch', () => {
     const errors = ['handed-over-not-claimed']
     play.changes[1] = ['secondary/promote', 400, { errors }, () => Object.assign(play, { east: closed })]
     expect((await played(play, [true])).result).toBe(
-      'secondary/promote on west: 400 handed-over-not-claimed. No cluster serves: east has handed over or closed, and west has not taken over yet.',
+      'secondary/promote on west: 400 handed-over-not-claimed. No cluster serves: east has handed over or closed, and west has not taken over yet. If this lasts ten seconds, request the promotion of west again.',
     )
   })
 
