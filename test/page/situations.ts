@@ -11,7 +11,7 @@ import {
 // The situations of an operator, as answers of two clusters with hostile names.
 
 /** The name of a cluster that tries to run a script, to reorder text, and to pretend that all is well. */
-export const evilName = (name: string): string =>
+const evilName = (name: string): string =>
   `${name}"><img src=x onerror="alert(1)">\u202e'. All is well. ${'x'.repeat(300)}`
 /** Path of the other cluster. The policy of the page permits calls to its own origin. */
 const PEER_PATH = '/other'
