@@ -5,7 +5,7 @@ import { anyShape, arrayShape, flagShape, objectShape, textShape } from '../valu
 /** The result of `explain` for a login. */
 export interface LoginExplanation {
   wouldSucceed: boolean
-  checks: readonly { check: string; verdict: string; message: string; seen: string }[]
+  checks: readonly { check: string; verdict: string; message: string; seen: string; wanted: string }[]
   sentence: string
 }
 
@@ -13,7 +13,7 @@ export interface LoginExplanation {
 export const formatCheckValue = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-const check = objectShape({ check: textShape, verdict: textShape }, { message: textShape, seen: anyShape })
+const check = objectShape({ check: textShape, verdict: textShape }, { message: textShape, seen: anyShape, wanted: anyShape })
 const explanation = objectShape({
   role: textShape,
   login_would_succeed: flagShape,
@@ -27,10 +27,11 @@ export function readLoginExplanation(data: unknown): LoginExplanation {
     login_would_succeed: wouldSucceed = false,
     ...read
   } = readShape(explanation, data).fields
-  const checks = (read.checks ?? []).map(({ message = '', seen, ...one }) => ({
+  const checks = (read.checks ?? []).map(({ message = '', seen, wanted, ...one }) => ({
     ...one,
     message,
     seen: formatCheckValue(seen),
+    wanted: formatCheckValue(wanted),
   }))
   const first = checks.find(({ verdict }) => verdict === 'fail')
   const sentence = wouldSucceed

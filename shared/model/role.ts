@@ -27,6 +27,10 @@ export interface Role {
   token: TokenParameters
 }
 
+/** Returns the bound principals that have a wildcard. */
+export const wildcardArnsOf = ({ boundIamPrincipalArns }: Pick<Role, 'boundIamPrincipalArns'>): string[] =>
+  boundIamPrincipalArns.filter(arn => arn.endsWith('*'))
+
 /** Reports whether ec2 constraints are checked for a role: for ec2, and for iam with an inferred instance. */
 export const checksInstances = (role: Pick<Role, 'authType' | 'inferredEntityType'>): boolean =>
   role.authType === 'ec2' || role.inferredEntityType !== ''

@@ -35,6 +35,7 @@ export const ec2ChecksBeforeLookUp: readonly LoginCheck<Ec2Facts>[] = [
     name: 'reauthentication',
     seen: ({ entry }) =>
       entry ? { pending_time: entry.data.pendingTime, role: entry.data.role } : 'first login',
+    wanted: facts => describeReturn(facts, facts.role.disallowReauthentication),
     refuse: facts => {
       const found = reauthenticationOf(facts, facts.role.disallowReauthentication)
       // a role tag may still disable reauthentication; in that case no nonce is stored, so the nonce's length does
@@ -51,16 +52,29 @@ export const ec2ChecksAfterLookUp: readonly LoginCheck<CompleteEc2Facts>[] = [
     name: 'role_tag',
     applies: ({ role }) => role.roleTag !== '',
     seen: ({ tag }) => tag?.value ?? null,
+    wanted: ({ role, roleName }) => `the tag ${role.roleTag} with a role tag of ${roleName}`,
     refuse: facts => tagFault(facts),
   },
   {
     name: 'nonce',
+    seen: ({ sentNonce }) =>
+      sentNonce === undefined ? 'no nonce' : sentNonce === '' ? 'an empty nonce' : 'a nonce',
+    wanted: facts => describeReturn(facts, isDisallowed(facts)),
     refuse: facts => {
       const found = reauthenticationOf(facts, isDisallowed(facts))
       return found.ok ? undefined : found.fault
     },
   },
 ]
+
+/** Describes which logins of the instance the role admits, without the nonce. */
+function describeReturn({ entry, role }: Ec2Facts, isDisallowed: boolean): string {
+  if (!entry) return isDisallowed ? 'the first login of the instance' : 'any nonce of at most 128 characters'
+  if (entry.data.disallowReauthentication) return 'no login after the first login'
+  return role.allowInstanceMigration
+    ? 'the nonce of the first login, or a later pendingTime'
+    : 'the nonce of the first login'
+}
 
 const isDisallowed = ({ role, tag }: CompleteEc2Facts): boolean =>
   role.disallowReauthentication || (tag?.tag?.disallowReauthentication ?? false)

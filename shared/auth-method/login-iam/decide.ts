@@ -1,5 +1,5 @@
 import { createRefusal } from '../../api/errors.ts'
-import { checksInstances } from '../../model/role.ts'
+import { checksInstances, wildcardArnsOf } from '../../model/role.ts'
 import { canonicalArnOf } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { metadataNamesOf, selectLoginMetadata } from '../config/identity.ts'
@@ -30,12 +30,17 @@ export const iamChecksBeforeLookUp: readonly LoginCheck<IamFacts>[] = [
     name: 'bound_iam_principal_arn',
     applies: ({ role }) => role.boundIamPrincipalArns.length > 0,
     seen: ({ caller }) => ({ arn: canonicalArnOf(caller.entity), unique_id: caller.uniqueId }),
+    wanted: ({ role }) =>
+      role.resolveAwsUniqueIds
+        ? { arn: wildcardArnsOf(role), unique_id: role.boundIamPrincipalIds }
+        : { arn: role.boundIamPrincipalArns, unique_id: role.boundIamPrincipalIds },
     refuse: facts => (admitted(facts) === 'no' ? notBound(facts) : undefined),
   },
   {
     name: 'inferred_entity_type',
     applies: ({ role }) => role.inferredEntityType !== '',
     seen: ({ caller }) => caller.entity.session ?? null,
+    wanted: () => 'an instance ID as the name of the session',
     refuse: ({ caller }) =>
       inferredInstanceId(caller) === undefined
         ? createRefusal(
@@ -50,6 +55,7 @@ const wildcard: LoginCheck<CompleteIamFacts> = {
   name: 'bound_iam_principal_arn wildcard',
   applies: facts => facts.fullArn !== undefined || admitted(facts) === 'look-up',
   seen: ({ fullArn }) => fullArn ?? null,
+  wanted: ({ role }) => wildcardArnsOf(role),
   refuse: facts => (admitted(facts) === 'yes' ? undefined : notBound(facts)),
 }
 
@@ -58,6 +64,7 @@ const ofInferred = (check: LoginCheck<InstanceCheckFacts>): LoginCheck<CompleteI
   name: check.name,
   applies: facts => checksInstances(facts.role) && (check.applies?.(inferredFacts(facts)) ?? true),
   seen: facts => check.seen?.(inferredFacts(facts)) ?? null,
+  wanted: facts => check.wanted?.(inferredFacts(facts)) ?? null,
   refuse: facts => check.refuse(inferredFacts(facts)),
 })
 

@@ -1,5 +1,5 @@
 import type { CallerArnIdentity } from '../../identity-proof/caller-identity.ts'
-import type { Role } from '../../model/role.ts'
+import { type Role, wildcardArnsOf } from '../../model/role.ts'
 import { matchesPattern } from '../../values/pattern.ts'
 
 /** The parts of a principal that a role's bindings compare. */
@@ -23,7 +23,7 @@ export function roleAdmitsPrincipal(role: Binding, principal: PrincipalFacts): '
   if (arns.length === 0) return 'yes'
   if (principal.uniqueId !== undefined && role.boundIamPrincipalIds.includes(principal.uniqueId)) return 'yes'
   if (!role.resolveAwsUniqueIds && arns.includes(principal.canonicalArn)) return 'yes'
-  const wild = arns.filter(arn => arn.endsWith('*'))
+  const wild = wildcardArnsOf(role)
   if (wild.length === 0) return 'no'
   const { fullArn } = principal
   if (fullArn === undefined) return 'look-up'

@@ -7,6 +7,8 @@ export interface LoginCheck<F> {
   applies?: (facts: F) => boolean
   /** Returns the value that a check compares, for administrators. */
   seen?: (facts: F) => unknown
+  /** Returns what the role admits, in the form of `seen`, or as a phrase. Contains no secret. */
+  wanted?: (facts: F) => unknown
   refuse: (facts: F) => Refusal | undefined
 }
 
@@ -15,6 +17,8 @@ export interface CheckVerdict {
   check: string
   verdict: 'pass' | 'fail' | 'not required'
   seen?: unknown
+  /** what the role admits; absent if the check is not required */
+  wanted?: unknown
   /** `reason` is the stable name of the failed rule; `message` is the text that a client would get. */
   reason?: string
   message?: string
@@ -46,9 +50,10 @@ export const reportVerdicts = <F>(checks: readonly LoginCheck<F>[], facts: F): C
     const seen = check.seen ? { seen: check.seen(facts) ?? null } : {}
     if (check.applies && !check.applies(facts)) return { check: check.name, verdict: 'not required', ...seen }
     const found = check.refuse(facts)
+    const compared = check.wanted ? { ...seen, wanted: check.wanted(facts) } : seen
     return found
-      ? { ...createFailedVerdict(check.name, found), ...seen }
-      : { check: check.name, verdict: 'pass', ...seen }
+      ? { ...createFailedVerdict(check.name, found), ...compared }
+      : { check: check.name, verdict: 'pass', ...compared }
   })
 
 /** Builds the verdict of a failed check. */

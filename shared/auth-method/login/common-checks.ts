@@ -21,6 +21,7 @@ export const commonLoginChecks: readonly LoginCheck<CommonLoginFacts>[] = [
     name: 'token_bound_cidrs',
     applies: ({ role }) => role.token.boundCidrs.length > 0,
     seen: ({ source }) => source,
+    wanted: ({ role }) => role.token.boundCidrs,
     refuse: ({ role, source }) =>
       anyNetworkContains(role.token.boundCidrs, source)
         ? undefined
@@ -29,6 +30,7 @@ export const commonLoginChecks: readonly LoginCheck<CommonLoginFacts>[] = [
   {
     name: 'auth_type',
     seen: ({ type }) => type,
+    wanted: ({ role }) => role.authType,
     refuse: ({ role, roleName, type }) =>
       role.authType === type
         ? undefined
@@ -37,6 +39,7 @@ export const commonLoginChecks: readonly LoginCheck<CommonLoginFacts>[] = [
   {
     name: 'token_policies',
     seen: ({ role }) => role.token.policies,
+    wanted: () => 'policies without root',
     refuse: ({ role }) =>
       sanitisePolicies(role.token.policies).includes('root')
         ? createRefusal('root-policy', 'a login may not issue root tokens')
@@ -45,6 +48,7 @@ export const commonLoginChecks: readonly LoginCheck<CommonLoginFacts>[] = [
   {
     name: 'alias',
     seen: ({ aliasName }) => aliasName,
+    wanted: () => 'a value for the alias of config/identity',
     refuse: ({ aliasName }) =>
       aliasName === ''
         ? createRefusal('no-alias', 'the login has no value for the alias set in config/identity')

@@ -34,6 +34,7 @@ export type InstanceCheckFacts = BindingCheckFacts & InstanceLookUp
 const running: LoginCheck<InstanceCheckFacts> = {
   name: 'running',
   seen: ({ instance }) => instance?.state ?? null,
+  wanted: () => 'running',
   refuse: ({ instance, instanceId }) => findInstanceStateFault(instance, instanceId),
 }
 
@@ -53,6 +54,7 @@ const boundCheck = (name: BindingName): LoginCheck<BindingCheckFacts> => ({
   name,
   applies: ({ role }) => isBindingSet(name, role.bound),
   seen: facts => comparedBindingValue(name, facts.role.bound, factsOf(facts)),
+  wanted: ({ role }) => role.bound[name],
   refuse: facts =>
     isBindingMet(name, facts.role.bound, factsOf(facts))
       ? undefined

@@ -1,6 +1,6 @@
 import { invalidRequestError } from '../../api/errors.ts'
 import type { SuppliedParameters } from '../../api/fields.ts'
-import { checksInstances, type Role } from '../../model/role.ts'
+import { checksInstances, type Role, wildcardArnsOf } from '../../model/role.ts'
 import {
   defaultTokenParameters,
   mergeTokenParameters,
@@ -69,8 +69,6 @@ export function planRole(facts: RoleFacts): RolePlan {
 
 /** Returns the principals that are bound without a wildcard. */
 const exactArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
-
-const wildArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => arn.endsWith('*'))
 
 function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: RoleFacts): Role {
   const arns = parameters.bound_iam_principal_arn
@@ -184,7 +182,7 @@ function bindingWarnings(role: Role): string[] {
   )
   warnings.push(...bindingNames.flatMap(name => warnAboutBinding(name, role.bound)))
   warnings.push(
-    ...bindingFormWarnings('bound_iam_principal_arn', wildArns(role), createArnForm('user', 'role')),
+    ...bindingFormWarnings('bound_iam_principal_arn', wildcardArnsOf(role), createArnForm('user', 'role')),
   )
   if (!role.resolveAwsUniqueIds) warnings.push(...exactArns(role).flatMap(unresolvedWarning))
   return warnings

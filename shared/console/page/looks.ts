@@ -223,12 +223,13 @@ const TONES: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad' }
 const explainedShown = ({ wouldSucceed, sentence, checks }: LoginExplanation): HTMLElement[] => [
   createElement('p', { class: wouldSucceed ? 'good' : 'bad' }, sentence),
   createTable(
-    ['check', 'verdict', 'message', 'value seen'],
+    ['check', 'verdict', 'message', 'value seen', 'value wanted'],
     checks.map(one => [
       one.check,
       createElement('span', { class: TONES[one.verdict] ?? 'dim' }, one.verdict),
       one.message,
       one.seen,
+      one.wanted,
     ]),
   ),
 ]

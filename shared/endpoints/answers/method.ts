@@ -95,7 +95,12 @@ const explanation = withTitle(
           'LoginCheck',
           objectShape(
             { check: textShape, verdict: enumShape('pass', 'fail', 'not required') },
-            { seen: withDescription(anyShape, 'what was compared'), reason: textShape, message: textShape },
+            {
+              seen: withDescription(anyShape, 'what was compared'),
+              wanted: withDescription(anyShape, 'what the role admits'),
+              reason: textShape,
+              message: textShape,
+            },
           ),
         ),
       ),

@@ -30,13 +30,35 @@ describe('explain: POST role/:role/explain', () => {
     expect(iam).toMatchObject({ login_would_succeed: true, auth_type: 'iam' })
   })
 
-  test('the answer reports every failed rule with the value that was checked', async () => {
+  test('the answer reports every failed rule with the value that was checked and the values that the role admits', async () => {
     const role = await w.ec2Role({ bound_ami_id: 'ami-x', bound_vpc_id: 'vpc-x' })
     const { checks } = await w.explain(role, await of(await launch({ imageId: 'ami-1', vpcId: 'vpc-1' })))
-    expect(fails(checks).map(({ check, seen }) => [check, seen])).toEqual([
-      ['bound_ami_id', 'ami-1'],
-      ['bound_vpc_id', 'vpc-1'],
+    expect(fails(checks).map(({ check, seen, wanted }) => [check, seen, wanted])).toEqual([
+      ['bound_ami_id', 'ami-1', ['ami-x']],
+      ['bound_vpc_id', 'vpc-1', ['vpc-x']],
     ])
+  })
+
+  test('a refused principal is shown with the principals that the role admits', async () => {
+    const arn = `arn:aws:iam::${w.account}:user/alice`
+    const { checks } = await w.explain(
+      await w.iamRole({ bound_iam_principal_arn: arn, resolve_aws_unique_ids: false }),
+      signedBy(w.bob),
+    )
+    expect(fails(checks)).toMatchObject([
+      {
+        check: 'bound_iam_principal_arn',
+        seen: { arn: `arn:aws:iam::${w.account}:user/bob` },
+        wanted: { arn: [arn], unique_id: [] },
+      },
+    ])
+  })
+
+  test('every check that compares a value has what the role admits, unless the role does not require the check', async () => {
+    const role = await w.ec2Role({ role_tag: 'R', token_bound_cidrs: '0.0.0.0/0', bound_tags: { team: 'x' } })
+    const { checks } = await w.explain(role, { ...(await of(await launch())), nonce: 'n' })
+    for (const one of checks)
+      expect('wanted' in one, one.check).toBe('seen' in one && one.verdict !== 'not required')
   })
 
   test('the answer lists the accepted document signatures, and whether the runtime verifies them', async () => {

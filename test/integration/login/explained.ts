@@ -6,6 +6,7 @@ interface Check {
   verdict: string
   message?: string
   seen?: unknown
+  wanted?: unknown
 }
 
 /**

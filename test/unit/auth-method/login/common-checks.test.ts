@@ -69,6 +69,7 @@ describe('running the checks', () => {
   const check = (name: string, refuses: boolean): LoginCheck<number> => ({
     name,
     seen: facts => facts,
+    wanted: facts => facts + 1,
     refuse: () =>
       refuses ? { code: 'invalid_request', why: `why-${name}`, text: `text ${name}` } : undefined,
   })
@@ -83,9 +84,9 @@ describe('running the checks', () => {
 
   test('reportVerdicts returns every verdict, in order', () => {
     expect(reportVerdicts([check('a', false), skipped, check('b', true)], 7)).toEqual([
-      { check: 'a', verdict: 'pass', seen: 7 },
+      { check: 'a', verdict: 'pass', seen: 7, wanted: 8 },
       { check: 'skipped', verdict: 'not required', seen: 7 },
-      { check: 'b', verdict: 'fail', reason: 'why-b', message: 'text b', seen: 7 },
+      { check: 'b', verdict: 'fail', reason: 'why-b', message: 'text b', seen: 7, wanted: 8 },
     ])
   })
 
