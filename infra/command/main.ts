@@ -1,12 +1,11 @@
 import { constants } from 'node:os'
-import { parseApiBase, readApiConnection } from './connection.ts'
+import { readApiConnection } from './connection.ts'
 import { CommandEnded, type ExitName, exitCodes } from './ended.ts'
-import { type LoginAuth, logInToCluster } from './login/login.ts'
-import { checkLoginOptions } from './login/proofs.ts'
-import { formatShellExports } from './login/shell-lines.ts'
-import { runTokenHelper } from './login/token-helper.ts'
-import { type CommandName, type ParsedCommand, parseCommandLine, readEnvironmentToken } from './options.ts'
-import { createTerminalWriter, escapeToOneLine } from './output.ts'
+import { explainLogin } from './login/explain.ts'
+import { runHelper, runLogin } from './login/runs.ts'
+import { type CommandName, type ParsedCommand, parseCommandLine } from './options.ts'
+import { createTerminalWriter, escapeToOneLine, usesColours } from './output.ts'
+import type { CommandPorts } from './ports.ts'
 import { openProveAccount } from './prove/account.ts'
 import { prove } from './prove/prove.ts'
 import { type NamedCluster, parseNamedCluster } from './set/look.ts'
@@ -19,9 +18,10 @@ const env = process.env
 env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 const terminal = openTerminal()
 
-const print = createTerminalWriter(process.stdout)
+const print = createTerminalWriter(process.stdout, usesColours(process.stdout, env))
 const complain = createTerminalWriter(process.stderr)
 const say = (text: string): void => complain(`${text}\n`)
+const ports: CommandPorts = { environment: env, print, say }
 
 if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
   delete env['NODE_TLS_REJECT_UNAUTHORIZED']
@@ -32,68 +32,12 @@ if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
 
 /** The commands of `cloud-auth`, by name. @returns the exit, unless the command throws */
 const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitName>>> = {
-  login,
-  'token-helper': tokenHelper,
+  login: read => runLogin(read, ports),
+  explain: read => explainLogin(read, ports),
+  'token-helper': read => runHelper(read, ports, terminal.drain),
   status,
   switch: planned,
   prove: proof,
-}
-
-function loginOf({ values }: ParsedCommand) {
-  const base = parseApiBase(values.address ?? 'https://127.0.0.1:8200')
-  const connection = readApiConnection(env, values.namespace)
-  return {
-    base,
-    connection,
-    run: () => logInToCluster(checkLoginOptions(base, values, env), env, connection, say),
-  }
-}
-
-async function login(read: ParsedCommand): Promise<ExitName> {
-  if (read.words.length > 0) throw new CommandEnded('usage', `login takes no argument: ${read.words[0]}`)
-  if (read.flags.has('json') && read.flags.has('export'))
-    throw new CommandEnded('usage', '--json and --export cannot be used together')
-  const { base, run } = loginOf(read)
-  const auth = await run()
-  const nonce = env['CLOUD_AUTH_NONCE'] ? undefined : auth.metadata?.['nonce']
-  if (nonce !== undefined && !read.flags.has('json') && !read.flags.has('export'))
-    say(
-      'The server chose a nonce for this instance. Later logins need the nonce; --json and --export print the nonce.',
-    )
-  print(loginText(read, auth, base, nonce))
-  return 'done'
-}
-
-function loginText(
-  { flags, values }: ParsedCommand,
-  auth: LoginAuth,
-  base: string,
-  nonce: string | undefined,
-): string {
-  if (flags.has('json')) return `${JSON.stringify(auth, null, 2)}\n`
-  if (!flags.has('export')) return `${auth.client_token}\n`
-  return formatShellExports({
-    VAULT_ADDR: base.replace(/\/v1$/, ''),
-    VAULT_NAMESPACE: values.namespace,
-    VAULT_TOKEN: auth.client_token,
-    CLOUD_AUTH_NONCE: nonce,
-  })
-}
-
-async function tokenHelper(read: ParsedCommand): Promise<ExitName> {
-  const { base, connection, run } = loginOf(read)
-  const token = readEnvironmentToken(env)
-  const { drain } = terminal
-  const text = await runTokenHelper(read.words, {
-    base,
-    connection,
-    token,
-    drain,
-    logIn: async () => (await run()).client_token,
-  })
-  // prints no line break, because the clients use the whole output as the token
-  print(text)
-  return 'done'
 }
 
 /** Returns the clusters that the command line names, else the clusters of the environment. */

@@ -1,10 +1,14 @@
 import { parseArgs } from 'node:util'
-import { type CommandEnvironment, readCommandVariable } from './connection.ts'
+import type { CommandEnvironment } from './connection.ts'
 import { CommandEnded } from './ended.ts'
 
 /** The commands by their first word. */
 export const commandRows = {
   login: { words: '', help: 'logs in with this workload’s AWS identity and prints the token' },
+  explain: {
+    words: '',
+    help: 'shows why a login is refused: each check, what was seen, what the role admits',
+  },
   'token-helper': { words: 'get|store|erase', help: 'is a token helper for the commands vault and bao' },
   status: { words: '[CLUSTER …]', help: 'shows role, lag, operation and readiness of clusters' },
   switch: { words: 'FROM TO', help: 'planned switch: TO takes over from FROM, then FROM follows TO' },
@@ -21,7 +25,7 @@ interface CommandOption {
   readonly help: string
 }
 
-const LOGIN = ['login', 'token-helper'] as const
+const LOGIN = ['login', 'explain', 'token-helper'] as const
 const SET = ['status', 'switch'] as const
 
 /** All options. Parsing, environment variables and help are derived from the rows of options. */
@@ -75,6 +79,13 @@ const options = {
     of: LOGIN,
     help: 'namespace of the cluster',
   },
+  login: {
+    value: 'FILE',
+    of: ['explain'],
+    help: 'explain the login in this file, instead of this workload’s',
+  },
+  output: { value: 'FILE', of: ['login'], help: 'for --dry-run: new file for the login' },
+  'show-secrets': { of: ['login'], help: 'for --dry-run: print the login, which is a credential' },
   export: { of: ['login'], help: 'print export lines for a POSIX shell' },
   watch: { of: ['status'], help: 'repeat until Ctrl-C' },
   every: {
@@ -85,11 +96,14 @@ const options = {
   release: { value: 'FOLDER', of: ['prove'], help: 'unpacked templates of the release' },
   limit: { value: 'USD', of: ['prove'], help: 'stops at 80 % of this price (default and maximum 5)' },
   subnet: { value: 'ID', of: ['prove'], help: 'subnet of the instance (default: the default VPC)' },
-  'dry-run': { of: ['prove'], help: 'print what would be made, and its price' },
+  'dry-run': {
+    of: ['login', 'prove'],
+    help: 'login: write the login instead of sending it; prove: print what would be made, and its price',
+  },
   cleanup: { of: ['prove'], help: 'delete what runs have left, or what RUN has left' },
   'show-account': { of: ['prove'], help: 'print account ids in full' },
   yes: { of: ['switch', 'prove'], help: 'continue without asking before each step' },
-  json: { of: ['login', ...SET, 'prove'], help: 'print the result as JSON' },
+  json: { of: ['login', 'explain', ...SET, 'prove'], help: 'print the result as JSON' },
 } as const satisfies Readonly<Record<string, CommandOption>>
 
 export type CommandOptionName = keyof typeof options
@@ -174,7 +188,3 @@ function helpOf(command: CommandName): string {
   })
   return `${`cloud-auth ${command} ${words}`.trimEnd()}\n\n${help}\n\n${told.join('\n')}\n`
 }
-
-/** Reads the caller's token from the environment. */
-export const readEnvironmentToken = (environment: CommandEnvironment): string | undefined =>
-  readCommandVariable(environment, 'TOKEN')

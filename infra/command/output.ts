@@ -19,11 +19,36 @@ export const escapeForTerminal = (text: string): string =>
 /** Escapes a server's text for use within a line; line breaks become blanks. */
 export const escapeToOneLine = (text: string): string => escapeForTerminal(text.replace(/\s+/g, ' ').trim())
 
+/** A part of a text with a colour, on a terminal that shows colours. */
+export interface Painted {
+  text: string
+  tone: keyof typeof SGR
+}
+/** A text, or its parts. */
+export type TerminalText = string | readonly (string | Painted)[]
+
+/** Parameters of the terminal sequence that sets a colour. */
+const SGR = { good: '32', bad: '31', dim: '2' } as const
+
+/** Reports whether a stream is a terminal that shows colours. @see https://no-color.org */
+export const usesColours = (
+  { isTTY }: { isTTY?: boolean },
+  environment: Readonly<Record<string, string | undefined>>,
+): boolean => isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb'
+
 /**
  * Creates the function with which all programs write to terminals. @returns a function that writes a text
  * without a line break
  */
 export const createTerminalWriter =
-  (stream: NodeJS.WritableStream) =>
-  (text: string): void =>
-    void stream.write(escapeForTerminal(text))
+  (stream: NodeJS.WritableStream, isColoured = false) =>
+  (text: TerminalText): void => {
+    const parts = typeof text === 'string' ? [text] : text
+    stream.write(parts.map(part => formatPart(part, isColoured)).join(''))
+  }
+
+function formatPart(part: string | Painted, isColoured: boolean): string {
+  if (typeof part === 'string') return escapeForTerminal(part)
+  const text = escapeForTerminal(part.text)
+  return isColoured ? `\x1b[${SGR[part.tone]}m${text}\x1b[0m` : text
+}

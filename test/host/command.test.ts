@@ -7,7 +7,7 @@ import { buildPrograms } from '../../infra/build/command.ts'
 import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { startCommand } from '../support/programs/command.ts'
-import { aws, cluster, done, fresh } from '../support/service/cluster.ts'
+import { aws, cluster, done, fresh, tokenWith } from '../support/service/cluster.ts'
 
 // Runs the bundled command in processes and in a real shell, against a real cluster. The imitated AWS checks
 // every signature.
@@ -139,6 +139,32 @@ describe('the login command', () => {
     const { status, stderr } = await run('login', { ...own(), VAULT_ADDR: 'http://127.0.0.1:1' })
     expect(status).toBe(3)
     expect(stderr).toBe('http://127.0.0.1:1 cannot be reached (ECONNREFUSED)\n')
+  })
+})
+
+describe('the explanation of a login', () => {
+  test('a workload with a token sees each check of its login, what was seen and what the role admits', async () => {
+    const token = await tokenWith(`path "auth/${mount}/role/+/explain" { capabilities = ["update"] }`)
+    const line = `explain --role role --header-value ${SERVER}`
+    const { status, stdout, stderr } = await run(line, { ...own(), VAULT_TOKEN: token })
+    expect({ status, stderr }).toEqual({ status: 4, stderr: '' })
+    expect(stdout).toMatch(
+      /^fail +bound_iam_principal_arn\n +seen +\{"arn":"arn:aws:iam::\d+:user\/.*\n +wanted +\{"arn":\["arn:aws:iam::\d+:role\//m,
+    )
+    expect(stdout.trim().split('\n').at(-1)).toContain('would fail at the check "bound_iam_principal_arn"')
+    const refused = await run(line, { ...own(), VAULT_TOKEN: 'hvs.unknown' })
+    expect(refused).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('403') })
+  })
+
+  test('a workload without a token hands its login to an administrator, who explains it', async () => {
+    const login = `${folder}/handed.json`
+    const line = `login --dry-run --role user --header-value ${SERVER} --output ${login}`
+    expect(await run(line, own())).toMatchObject({ status: 0, stdout: '' })
+    const admin = { VAULT_TOKEN: cluster.root_token, HOME: folder }
+    const { status, stdout } = await run(`explain --login ${login}`, admin)
+    expect(stdout).toContain('A login with role user would succeed.')
+    expect(status).toBe(0)
+    expect((await run(`explain --role box --login ${login}`, admin)).status).toBe(4)
   })
 })
 

@@ -30,10 +30,8 @@ export const iamChecksBeforeLookUp: readonly LoginCheck<IamFacts>[] = [
     name: 'bound_iam_principal_arn',
     applies: ({ role }) => role.boundIamPrincipalArns.length > 0,
     seen: ({ caller }) => ({ arn: canonicalArnOf(caller.entity), unique_id: caller.uniqueId }),
-    wanted: ({ role }) =>
-      role.resolveAwsUniqueIds
-        ? { arn: wildcardArnsOf(role), unique_id: role.boundIamPrincipalIds }
-        : { arn: role.boundIamPrincipalArns, unique_id: role.boundIamPrincipalIds },
+    // a principal that was deleted and created again has the bound ARN, and another unique ID
+    wanted: ({ role }) => ({ arn: role.boundIamPrincipalArns, unique_id: role.boundIamPrincipalIds }),
     refuse: facts => (admitted(facts) === 'no' ? notBound(facts) : undefined),
   },
   {

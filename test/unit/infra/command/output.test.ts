@@ -1,6 +1,11 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { createTerminalWriter, escapeForTerminal, escapeToOneLine } from '../../../../infra/command/output.ts'
+import {
+  createTerminalWriter,
+  escapeForTerminal,
+  escapeToOneLine,
+  usesColours,
+} from '../../../../infra/command/output.ts'
 
 describe('escaping texts for a terminal', () => {
   test.each([
@@ -26,4 +31,23 @@ describe('escaping texts for a terminal', () => {
     createTerminalWriter(stream)('\x1b[2J\n')
     expect(String(stream.read())).toBe('\\u001b[2J\n')
   })
+
+  test.each([
+    [true, '\x1b[32ma\\u001b\x1b[0m b'],
+    [false, 'a\\u001b b'],
+  ])('the writer colours parts of a text only if told to: %s', (isColoured, written) => {
+    const stream = new PassThrough()
+    createTerminalWriter(stream, isColoured)([{ tone: 'good', text: 'a\x1b' }, ' b'])
+    expect(String(stream.read())).toBe(written)
+  })
+
+  test.each<[object, Record<string, string>, boolean]>([
+    [{ isTTY: true }, {}, true],
+    [{ isTTY: true }, { NO_COLOR: '1' }, false],
+    [{ isTTY: true }, { NO_COLOR: '' }, true],
+    [{ isTTY: true }, { TERM: 'dumb' }, false],
+    [{}, {}, false],
+  ])('the stream %j with %j shows colours: %s', (stream, environment, shows) =>
+    expect(usesColours(stream, environment)).toBe(shows),
+  )
 })
