@@ -30,7 +30,7 @@ export type TerminalText = string | readonly (string | Painted)[]
 /** Parameters of the terminal sequence that sets a colour. */
 const SGR = { good: '32', bad: '31', dim: '2' } as const
 
-/** Reports whether a stream is a terminal that shows colours. @see https://no-color.org */
+/** Reports whether a stream is a terminal that shows colours. The variable `NO_COLOR` turns colours off. */
 export const usesColours = (
   { isTTY }: { isTTY?: boolean },
   environment: Readonly<Record<string, string | undefined>>,

@@ -2,7 +2,7 @@ import { type CommandEnvironment, readCommandVariable } from './connection.ts'
 import { CommandEnded } from './ended.ts'
 import type { TerminalText } from './output.ts'
 
-/** What a command reads and writes beside the network. */
+/** Environment and output of a command. */
 export interface CommandPorts {
   environment: CommandEnvironment
   /** writes to standard output, without a line break */

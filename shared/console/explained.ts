@@ -13,7 +13,10 @@ export interface LoginExplanation {
 export const formatCheckValue = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-const check = objectShape({ check: textShape, verdict: textShape }, { message: textShape, seen: anyShape, wanted: anyShape })
+const check = objectShape(
+  { check: textShape, verdict: textShape },
+  { message: textShape, seen: anyShape, wanted: anyShape },
+)
 const explanation = objectShape({
   role: textShape,
   login_would_succeed: flagShape,

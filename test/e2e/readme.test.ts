@@ -134,12 +134,13 @@ describe('the page on the imitated AWS', () => {
 
 describe('the page on the command', () => {
   const [iam = '', ec2 = '', lines = '', ...further] = blocksOf('docs/look-up/command.md', 'Log in')
+  const [dry = '', explain = '', ...others] = blocksOf('docs/look-up/command.md', 'A refused login')
   const [helper = '', ...more] = blocksOf('docs/look-up/command.md', 'A token helper')
 
   test('has no block that neither this test nor the runbooks run', () => {
-    const headings = ['Log in', 'A token helper', 'Status', 'Switch']
+    const headings = ['Log in', 'A refused login', 'A token helper', 'Status', 'Switch']
     const run = headings.flatMap(heading => blocksOf('docs/look-up/command.md', heading))
-    expect([...further, ...more]).toEqual([])
+    expect([...further, ...others, ...more]).toEqual([])
     expect(blocksOf('docs/look-up/command.md')).toEqual(run)
   })
 
@@ -150,5 +151,9 @@ describe('the page on the command', () => {
     for (const block of [iam, ec2]) expect(await paste(block)).toMatch(/^hvs\.\S+\n$/)
     expect(JSON.parse(await paste(lines)).data).toMatchObject({ policies: ['default', 'demo'] })
     expect(await paste(helper)).toMatch(/^hvs\.\S+$/)
+  })
+
+  test('explains a login that a workload wrote to a file', async () => {
+    expect(await paste(`${dry}\n${explain}`)).toContain('A login with role demo-iam would succeed.')
   })
 })

@@ -168,7 +168,13 @@ describe('an explained login in the console', () => {
     ]
     const explained = readLoginExplanation({ role: 'r', checks })
     expect(explained.sentence).toBe('A login with role r would fail at the check "b": no.')
-    expect(explained.checks[1]).toEqual({ check: 'b', verdict: 'fail', message: 'no', seen: '{"x":1}', wanted: '' })
+    expect(explained.checks[1]).toEqual({
+      check: 'b',
+      verdict: 'fail',
+      message: 'no',
+      seen: '{"x":1}',
+      wanted: '',
+    })
     expect(readLoginExplanation({ role: 'r', login_would_succeed: true }).sentence).toBe(
       'A login with role r would succeed.',
     )

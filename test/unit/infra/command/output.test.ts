@@ -35,7 +35,7 @@ describe('escaping texts for a terminal', () => {
   test.each([
     [true, '\x1b[32ma\\u001b\x1b[0m b'],
     [false, 'a\\u001b b'],
-  ])('the writer colours parts of a text only if told to: %s', (isColoured, written) => {
+  ])('the writer colours parts of a text only on request: %s', (isColoured, written) => {
     const stream = new PassThrough()
     createTerminalWriter(stream, isColoured)([{ tone: 'good', text: 'a\x1b' }, ' b'])
     expect(String(stream.read())).toBe(written)
