@@ -53,7 +53,7 @@ const refusalOf = (path: string, base: string, answer: Parameters<typeof describ
 const tones: Readonly<Record<string, Painted['tone']>> = { pass: 'good', fail: 'bad' }
 
 /** Formats an explanation for people: each check with what was seen and what the role admits. */
-export function formatExplanation({ wouldSucceed, sentence, checks }: LoginExplanation): TerminalText {
+function formatExplanation({ wouldSucceed, sentence, checks }: LoginExplanation): TerminalText {
   const rows = checks.flatMap(({ check, verdict, message, seen, wanted }) => [
     { tone: tones[verdict] ?? 'dim', text: escapeToOneLine(verdict).padEnd(13) } as const,
     `${escapeToOneLine(check)}\n`,
