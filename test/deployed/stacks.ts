@@ -28,7 +28,7 @@ const textsOf = (xml: string, element: string): string[] =>
 const NO_CHANGES = 't contain changes. Submit different information'
 
 /** A template that an assets bucket holds. */
-export interface UploadedTemplate {
+interface UploadedTemplate {
   url: string
   /** names of its parameters */
   parameters: readonly string[]

@@ -1,16 +1,23 @@
-import { rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkoutRoot } from '../../infra/checkout.ts'
 import type { WorkloadCredentials } from '../../infra/command/login/signed-login.ts'
 import { createLocalLicence } from '../../infra/local/lambda/licence.ts'
 import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
-import { createTemplatesApp, readTemplateEntries, TEMPLATES_STAGE } from '../../infra/release/templates.ts'
+import { readEntries } from '../../infra/release/archives.ts'
+import { TEMPLATES_STAGE } from '../../infra/release/templates.ts'
 import { EmulatedAccount } from './account.ts'
-import { type AdaptableTemplate, adaptTemplate, emulatorAdaptationNames } from './adaptations.ts'
+import { emulatorAdaptationNames } from './adaptations.ts'
 import { DeployedCluster } from './cluster.ts'
 import { type Emulator, startEmulator } from './emulator.ts'
 import { expectOnlyAdaptations } from './expectations.ts'
-import { EmulatedStacks, type UploadedTemplate } from './stacks.ts'
+import {
+  changeBundles,
+  releasedParts,
+  releasedStackName,
+  type UnpackedRelease,
+  unpackRelease,
+} from './release.ts'
+import { EmulatedStacks } from './stacks.ts'
 
 // Deploys the release's templates into an emulated account that has no bootstrap stack, by the steps of the templates'
 // README (infra/release/README.md). Each test continues from the state of the previous test.
@@ -19,16 +26,10 @@ const BUCKET = 'assets-of-the-administrator'
 const PREFIX = 'cloud-auth/'
 const CLUSTER_NAME = 'auth-of-the-test'
 const { LICENSE: License, LICENSE_PUBLIC_KEY: LicensePublicKey } = createLocalLicence('prod', Date.now())
-/** in the order of their creation */
-const parts = ['data', 'api', 'workers'] as const
-const stackOf = (part: string): string => `cloud-auth-${TEMPLATES_STAGE}-${part}`
 
-interface ReleasedTemplate extends AdaptableTemplate {
-  Parameters: object
-}
-const released: Record<string, ReleasedTemplate> = {}
-const tested: Record<string, ReleasedTemplate> = {}
-const uploaded: Record<string, UploadedTemplate> = {}
+/** The release, and a release with other code. */
+let release: UnpackedRelease
+let earlier: UnpackedRelease
 
 let emulator: Emulator
 let account: EmulatedAccount
@@ -36,34 +37,23 @@ let stacks: EmulatedStacks
 let cluster: DeployedCluster
 let key: WorkloadCredentials
 
-/** Uploads the templates and the functions' code. The templates are adapted. */
-async function uploadRelease(): Promise<void> {
-  const folder = `${checkoutRoot}.build/deployed/templates`
-  rmSync(folder, { recursive: true, force: true })
-  await stacks.put(BUCKET)
-  for (const { name, bytes } of readTemplateEntries(
-    createTemplatesApp(await buildBundlesOfSources(), folder).synth(),
-  )) {
-    const [, part] = /^(\w+)\.template\.json$/.exec(name) ?? []
-    if (part === undefined) {
-      await stacks.put(`${BUCKET}/${PREFIX}${name.replace('assets/', '')}`, Uint8Array.from(bytes))
-      continue
-    }
-    const template = JSON.parse(Buffer.from(bytes).toString()) as ReleasedTemplate
-    released[part] = template
-    tested[part] = adaptTemplate(template)
-    const place = `${BUCKET}/cloud-auth-templates/${name}`
-    await stacks.put(place, Uint8Array.from(Buffer.from(JSON.stringify(tested[part]))))
-    uploaded[part] = { url: `${emulator.url}/${place}`, parameters: Object.keys(template.Parameters) }
+/** Uploads the functions' code and the templates of a release, and creates or updates all stacks. */
+async function deployRelease({ folder, tested }: UnpackedRelease, values: Record<string, string>) {
+  for (const { name, bytes } of readEntries(`${folder}/assets`))
+    await stacks.put(`${BUCKET}/${PREFIX}${name}`, Uint8Array.from(bytes))
+  for (const part of releasedParts) {
+    const place = `${BUCKET}/cloud-auth-templates/${part}.template.json`
+    await stacks.put(place, Uint8Array.from(readFileSync(`${folder}/${part}.template.json`)))
+    const template = { url: `${emulator.url}/${place}`, parameters: Object.keys(tested[part].Parameters) }
+    const outputs = await stacks.deploy(releasedStackName(part), template, values)
+    if (part === 'api') cluster.useOutputs(outputs)
   }
 }
 
-/** Creates or updates all stacks. */
-async function deployStacks(values: Record<string, string>): Promise<void> {
-  for (const part of parts) {
-    const outputs = await stacks.deploy(stackOf(part), uploaded[part] as UploadedTemplate, values)
-    if (part === 'api') cluster.useOutputs(outputs)
-  }
+/** Returns the hash of each function's code, by the function's name. */
+async function readCodeHashes(): Promise<Map<string, string>> {
+  const functions = await account.listFunctions()
+  return new Map(functions.map(one => [one.FunctionName ?? '', one.CodeSha256 ?? '']))
 }
 
 beforeAll(async () => {
@@ -72,9 +62,12 @@ beforeAll(async () => {
   stacks = new EmulatedStacks(emulator)
   cluster = new DeployedCluster(emulator, account, TEMPLATES_STAGE)
   key = await account.createUserKey('alice')
-  await uploadRelease()
-  await deployStacks({ AssetsBucket: BUCKET, AssetsPrefix: PREFIX, ClusterName: CLUSTER_NAME })
-  await stacks.protect(stackOf('data'), true)
+  const bundles = await buildBundlesOfSources()
+  release = unpackRelease('release', bundles)
+  earlier = unpackRelease('earlier-release', changeBundles(bundles))
+  await stacks.put(BUCKET)
+  await deployRelease(earlier, { AssetsBucket: BUCKET, AssetsPrefix: PREFIX, ClusterName: CLUSTER_NAME })
+  await stacks.protect(releasedStackName('data'), true)
 })
 afterAll(() => emulator?.stop())
 
@@ -86,10 +79,10 @@ async function expectIamLogin(): Promise<void> {
 
 describe('the templates of the release', () => {
   test('differ from the tested templates only in resources that a row of the adaptations names', () =>
-    expectOnlyAdaptations(released, tested))
+    expectOnlyAdaptations(release.released, release.tested))
 
   test('are deployed in an account without a bootstrap stack and without a bucket of the CDK', async () => {
-    expect([...(await stacks.describe()).keys()].sort()).toEqual(parts.map(stackOf).sort())
+    expect([...(await stacks.describe()).keys()].sort()).toEqual(releasedParts.map(releasedStackName).sort())
   })
 
   test('give a cluster that an invocation of the function `InitFunction` initialises', async () => {
@@ -104,27 +97,39 @@ describe('the templates of the release', () => {
   })
 })
 
+describe('an update to a release with other code', () => {
+  test('changes the code of every function, and keeps the tables and the data', async () => {
+    const [before, tables] = [await readCodeHashes(), await account.listTables()]
+    const token = (await cluster.iamLogin('dev', key)).body.auth.client_token
+    await deployRelease(release, {})
+    const after = await readCodeHashes()
+    expect([...after.keys()].sort()).toEqual([...before.keys()].sort())
+    expect([...after].filter(([name, hash]) => before.get(name) === hash)).toEqual([])
+    expect(await account.listTables()).toEqual(tables)
+    expect(await cluster.health()).toBe(200)
+    expect((await cluster.done('GET', 'auth/token/lookup-self', undefined, token)).data.policies).toEqual([
+      'default',
+    ])
+    await expectIamLogin()
+  })
+})
+
 describe('an update of parameters', () => {
   const readHealth = () => cluster.done('GET', 'sys/health', undefined, '')
 
-  test('gives the cluster a licence, and keeps the other parameters and the data', async () => {
+  test('gives the cluster a licence, does not rename the cluster, and keeps the data', async () => {
     const { license, cluster_name } = await readHealth()
     expect([license, cluster_name]).toEqual([undefined, CLUSTER_NAME])
     expect((await cluster.api('POST', 'sys/replication/dr/primary/enable', {})).status).toBe(404)
     const tables = await account.listTables()
-    await deployStacks({ License, LicensePublicKey })
+    await deployRelease(release, { License, LicensePublicKey, ClusterName: 'another-name' })
     expect(await readHealth()).toMatchObject({ cluster_name: CLUSTER_NAME, license: { state: 'autoloaded' } })
     expect(await account.listTables()).toEqual(tables)
     await expectIamLogin()
   })
 
   test('hides the licence in the description of the stack', async () => {
-    expect((await stacks.describe()).get(stackOf('api'))).not.toContain(License)
-  })
-
-  test('does not rename the initialised cluster', async () => {
-    await deployStacks({ ClusterName: 'another-name' })
-    expect(await readHealth()).toMatchObject({ cluster_name: CLUSTER_NAME })
+    expect((await stacks.describe()).get(releasedStackName('api'))).not.toContain(License)
   })
 
   test('lets the cluster become a primary', async () => {
@@ -135,15 +140,15 @@ describe('an update of parameters', () => {
 
 describe('the deletion', () => {
   test('of the stack `data` is refused while its termination protection is on', async () => {
-    await stacks.delete(stackOf('workers'))
-    await stacks.delete(stackOf('api'))
+    await stacks.delete(releasedStackName('workers'))
+    await stacks.delete(releasedStackName('api'))
     expect(await account.listFunctions()).toEqual([])
-    await expect(stacks.delete(stackOf('data'))).rejects.toThrow('TerminationProtection is enabled')
+    await expect(stacks.delete(releasedStackName('data'))).rejects.toThrow('TerminationProtection is enabled')
   })
 
   test('of the stack `data` keeps the tables of the data', async () => {
-    await stacks.protect(stackOf('data'), false)
-    await stacks.delete(stackOf('data'))
+    await stacks.protect(releasedStackName('data'), false)
+    await stacks.delete(releasedStackName('data'))
     expect((await stacks.describe()).size).toBe(0)
     const tables = await account.listTables()
     expect(tables).toEqual([expect.stringMatching(/-Cluster/), expect.stringMatching(/-Data/)])
