@@ -49,6 +49,7 @@ export async function buildPrograms(directory = `${checkoutRoot}.build`): Promis
       // the oldest syntax with top-level `await`: an old Node version parses the file and prints the version error
       target: 'node14.8',
       mainFields: ['module', 'main'],
+      define: { BUILT_VERSION: JSON.stringify(version) },
       banner: { js: begin(name) },
       plugins: [requiredBuiltins],
       legalComments: 'inline',

@@ -43,7 +43,7 @@ export function describeRefusal({ status, body, text }: ApiResponse): string {
   return `${status} ${escapeToOneLine(told) || 'without a reason'}`
 }
 
-/** How long a request is repeated, and who receives messages about repetitions. */
+/** Options of repeated requests: the duration, and the receiver of messages. */
 export interface RepeatOptions {
   timeoutMs: number
   say: (text: string) => void

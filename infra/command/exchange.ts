@@ -5,7 +5,7 @@ import { parseJsonObject } from '../../shared/values/json.ts'
 import type { ApiConnection } from './connection.ts'
 import { CommandEnded } from './ended.ts'
 import { escapeToOneLine } from './output.ts'
-import { findUrlSchemeFault } from './scheme.ts'
+import { findConnectionCure } from './scheme.ts'
 
 /** One HTTP request. */
 export interface ApiRequestOptions {
@@ -57,7 +57,7 @@ export async function exchangeApiRequest(
       name === 'AbortError' || name === 'TimeoutError'
         ? `no answer within ${connection.timeoutMs / 1000} s`
         : (code ?? message)
-    const fault = findUrlSchemeFault(url, error as NodeJS.ErrnoException)
+    const fault = findConnectionCure(url, error as NodeJS.ErrnoException)
     const more = fault === undefined ? '' : `: ${fault}`
     throw new CommandEnded('unreachable', `${url.origin} cannot be reached (${escapeToOneLine(why)})${more}`)
   }

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { createCompletion } from './completion.ts'
 import { readApiConnection } from './connection.ts'
 import { CommandEnded, type ExitName, exitCodes } from './ended.ts'
 import { explainLogin } from './login/explain.ts'
@@ -12,6 +13,7 @@ import { type NamedCluster, parseNamedCluster } from './set/look.ts'
 import { printSetStatus } from './set/status.ts'
 import { type SwitchProgress, switchPrimaryOfSet } from './set/switch.ts'
 import { openTerminal } from './terminal.ts'
+import { runTokenCall } from './tokens.ts'
 
 const env = process.env
 // suppresses the SDK's warning about Node versions, which would be printed next to every token
@@ -34,10 +36,17 @@ if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
 const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitName>>> = {
   login: read => runLogin(read, ports),
   explain: read => explainLogin(read, ports),
+  lookup: read => runTokenCall({ ...read, command: 'lookup' }, ports),
+  renew: read => runTokenCall({ ...read, command: 'renew' }, ports),
+  revoke: read => runTokenCall({ ...read, command: 'revoke' }, ports),
   'token-helper': read => runHelper(read, ports, terminal.drain),
   status,
   switch: planned,
   prove: proof,
+  completion: async ({ words }) => {
+    print(createCompletion(words))
+    return 'done'
+  },
 }
 
 /** Returns the clusters that the command line names, else the clusters of the environment. */

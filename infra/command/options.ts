@@ -1,6 +1,15 @@
 import { parseArgs } from 'node:util'
 import type { CommandEnvironment } from './connection.ts'
 import { CommandEnded } from './ended.ts'
+import { commandVersion } from './version.ts'
+
+export interface CommandRow {
+  /** words after the command, as the help shows them */
+  readonly words: string
+  /** the words that the command accepts; absent: any */
+  readonly choices?: readonly string[]
+  readonly help: string
+}
 
 /** The commands by their first word. */
 export const commandRows = {
@@ -9,11 +18,23 @@ export const commandRows = {
     words: '',
     help: 'shows why a login is refused: each check, what was seen, what the role admits',
   },
-  'token-helper': { words: 'get|store|erase', help: 'is a token helper for the commands vault and bao' },
+  lookup: { words: '', help: 'shows the policies, the expiry and the other data of your token' },
+  renew: { words: '', help: 'extends your token' },
+  revoke: { words: '', help: 'revokes your token' },
+  'token-helper': {
+    words: 'get|store|erase',
+    choices: ['get', 'store', 'erase'],
+    help: 'is a token helper for the commands vault and bao',
+  },
   status: { words: '[CLUSTER …]', help: 'shows role, lag, operation and readiness of clusters' },
   switch: { words: 'FROM TO', help: 'planned switch: TO takes over from FROM, then FROM follows TO' },
   prove: { words: '[RUN]', help: 'deploys a release into an AWS account, checks it, and deletes it again' },
-} as const
+  completion: {
+    words: 'bash|zsh|fish',
+    choices: ['bash', 'zsh', 'fish'],
+    help: 'prints the script that completes command lines in a shell',
+  },
+} as const satisfies Readonly<Record<string, CommandRow>>
 export type CommandName = keyof typeof commandRows
 
 interface CommandOption {
@@ -21,16 +42,24 @@ interface CommandOption {
   readonly value?: string
   /** environment variables that replace a missing option, in this order */
   readonly variables?: readonly string[]
+  /** values that the option accepts; absent: any */
+  readonly choices?: readonly string[]
   readonly of: readonly CommandName[]
   readonly help: string
 }
 
 const LOGIN = ['login', 'explain', 'token-helper'] as const
+const TOKEN = ['lookup', 'renew', 'revoke'] as const
 const SET = ['status', 'switch'] as const
 
 /** All options. Parsing, environment variables and help are derived from the rows of options. */
 const options = {
-  address: { value: 'URL', variables: ['BAO_ADDR', 'VAULT_ADDR'], of: LOGIN, help: 'address of the cluster' },
+  address: {
+    value: 'URL',
+    variables: ['BAO_ADDR', 'VAULT_ADDR'],
+    of: [...LOGIN, ...TOKEN],
+    help: 'address of the cluster (default https://127.0.0.1:8200)',
+  },
   mount: {
     value: 'PATH',
     variables: ['CLOUD_AUTH_MOUNT'],
@@ -46,6 +75,7 @@ const options = {
   method: {
     value: 'TYPE',
     variables: ['CLOUD_AUTH_METHOD'],
+    choices: ['iam', 'ec2'],
     of: LOGIN,
     help: 'iam: a signed GetCallerIdentity request; ec2: the instance’s signed document (default iam)',
   },
@@ -70,13 +100,14 @@ const options = {
   document: {
     value: 'KIND',
     variables: ['CLOUD_AUTH_DOCUMENT'],
+    choices: ['rsa2048', 'pkcs7', 'identity'],
     of: LOGIN,
     help: 'for ec2: kind of document, rsa2048, pkcs7 or identity (default rsa2048)',
   },
   namespace: {
     value: 'PATH',
     variables: ['BAO_NAMESPACE', 'VAULT_NAMESPACE'],
-    of: LOGIN,
+    of: [...LOGIN, ...TOKEN],
     help: 'namespace of the cluster',
   },
   login: {
@@ -87,6 +118,7 @@ const options = {
   output: { value: 'FILE', of: ['login'], help: 'for --dry-run: new file for the login' },
   'show-secrets': { of: ['login'], help: 'for --dry-run: print the login, which is a credential' },
   export: { of: ['login'], help: 'print export lines for a POSIX shell' },
+  increment: { value: 'DURATION', of: ['renew'], help: 'lifetime to ask for (default: that of the role)' },
   watch: { of: ['status'], help: 'repeat until Ctrl-C' },
   every: {
     value: 'SECONDS',
@@ -103,12 +135,13 @@ const options = {
   cleanup: { of: ['prove'], help: 'delete what runs have left, or what RUN has left' },
   'show-account': { of: ['prove'], help: 'print account ids in full' },
   yes: { of: ['switch', 'prove'], help: 'continue without asking before each step' },
-  json: { of: ['login', 'explain', ...SET, 'prove'], help: 'print the result as JSON' },
+  json: { of: ['login', 'explain', 'lookup', 'renew', ...SET, 'prove'], help: 'print the result as JSON' },
 } as const satisfies Readonly<Record<string, CommandOption>>
 
 export type CommandOptionName = keyof typeof options
 const rows = Object.entries(options) as [CommandOptionName, CommandOption][]
-const rowsOf = (command: CommandName) => rows.filter(([, { of }]) => of.includes(command))
+/** Returns the options of a command, with their names. */
+export const optionsOfCommand = (command: CommandName) => rows.filter(([, { of }]) => of.includes(command))
 
 /** A parsed command line. `values` come from options or environment variables. */
 export interface ParsedCommand {
@@ -122,7 +155,7 @@ export interface ParsedCommand {
 /**
  * Words of the token helper protocol. `vault` and `bao` call a token helper with exactly one of these words.
  */
-const HELPER_WORDS = ['get', 'store', 'erase']
+const HELPER_WORDS: readonly string[] = commandRows['token-helper'].choices
 
 /**
  * Parses a command line.
@@ -135,10 +168,11 @@ export function parseCommandLine(
 ): ParsedCommand | string {
   const [first = '', ...rest] = args
   if (['', 'help', '--help', '-h'].includes(first)) return helpOfAll()
+  if (['version', '--version'].includes(first)) return `cloud-auth ${commandVersion}\n`
   const isBareHelper = HELPER_WORDS.includes(first)
   const command = isBareHelper ? 'token-helper' : first
   if (!isCommand(command)) throw new CommandEnded('usage', `unknown command ${JSON.stringify(first)}`)
-  const own = rowsOf(command)
+  const own = optionsOfCommand(command)
   const { values, positionals } = parseWords(isBareHelper ? args : rest, own)
   if (values['help'] === true) return helpOf(command)
   return {
@@ -176,13 +210,13 @@ ${Object.entries(commandRows)
   .map(([name, { words, help }]) => `  ${`${name} ${words}`.padEnd(30)}${help}`)
   .join('\n')}
 
-cloud-auth COMMAND --help lists the options. The command finds certificates, time limits and tokens as vault and bao do
+cloud-auth COMMAND --help lists the options, and cloud-auth --version prints the version. The command finds certificates, time limits and tokens as vault and bao do
 (VAULT_CACERT, VAULT_CLIENT_TIMEOUT, VAULT_TOKEN …, or BAO_…).
 `
 
 function helpOf(command: CommandName): string {
   const { words, help } = commandRows[command]
-  const told = rowsOf(command).map(([name, { value = '', help: does, variables }]) => {
+  const told = optionsOfCommand(command).map(([name, { value = '', help: does, variables }]) => {
     const from = variables ? ` [${variables.join(', ')}]` : ''
     return `  ${`--${name} ${value}`.padEnd(22)}${does}${from}`
   })

@@ -51,7 +51,7 @@ const taskOf = ({ situation, severity }: PairVerdict, cards: readonly ClusterCon
   return tasks[situation] ?? 'The sentence above says what to do.'
 }
 
-/** What every program shows of clusters that were observed at the same time. */
+/** Overview of clusters that were observed at the same time, for every program. */
 export interface SetOverview {
   /** the worst verdict on the primary with another cluster; its sentence is the headline */
   verdict: PairVerdict

@@ -138,7 +138,9 @@ describe('the login command', () => {
   test('at an unreachable cluster exits with another code than at a rejected login', async () => {
     const { status, stderr } = await run('login', { ...own(), VAULT_ADDR: 'http://127.0.0.1:1' })
     expect(status).toBe(3)
-    expect(stderr).toBe('http://127.0.0.1:1 cannot be reached (ECONNREFUSED)\n')
+    expect(stderr).toBe(
+      'http://127.0.0.1:1 cannot be reached (ECONNREFUSED): no server listens there. Check the address\n',
+    )
   })
 })
 

@@ -217,7 +217,7 @@ describe('a request of the command cloud-auth', () => {
     const nowhere = await closedPort()
     await expect(sendRequest(nowhere, 'x', {}, plain)).rejects.toMatchObject({
       exit: 'unreachable',
-      message: `${nowhere} cannot be reached (ECONNREFUSED)`,
+      message: `${nowhere} cannot be reached (ECONNREFUSED): no server listens there. Check the address`,
     })
     const { url } = await webServer(onTestFinished, () => undefined)
     await expect(sendRequest(url, 'x', {}, { timeoutMs: 50 })).rejects.toThrow('no answer within 0.05 s')
