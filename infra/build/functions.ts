@@ -189,7 +189,7 @@ async function copyPackage(library: string, target: string): Promise<void> {
 const PAGE = `${checkoutRoot}shared/console/page/`
 
 /** Builds the console page next to the function that serves it: one script, a style sheet and the page. */
-async function buildPage(folder: string): Promise<Metafile> {
+export async function buildConsolePage(folder: string): Promise<Metafile> {
   const { metafile } = await build({
     entryPoints: { page: `${PAGE}main.ts` },
     outdir: folder,
@@ -228,6 +228,6 @@ export async function buildFunctionBundles(directory = bundlesDir): Promise<void
   const metafiles: Record<string, Metafile> = {}
   for (const name of listFunctionNames()) metafiles[name] = await bundler.bundle(name)
   await bundler.end()
-  metafiles['fallback/ui'] = await buildPage(`${directory}/fallback/ui`)
+  metafiles['fallback/ui'] = await buildConsolePage(`${directory}/fallback/ui`)
   await writeFile(`${directory}/metafiles.json`, JSON.stringify(metafiles))
 }

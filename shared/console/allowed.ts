@@ -1,6 +1,7 @@
 import { decideNextStep, WAIT_LIMITS_MS } from '../set/plan.ts'
 import { readReadiness } from '../set/readiness.ts'
 import { hasAnswered, type ObservedCluster } from '../set/status.ts'
+import { type AnnouncedTakeOver, announceTakeOver } from '../set/take-over.ts'
 import { formatTimeSpan } from '../values/words.ts'
 
 /** Reads the `data` of a readiness answer. @param at epoch milliseconds, by the clock of the page */
@@ -20,7 +21,20 @@ interface PromotionInput {
   /** text typed to confirm */
   typed: string
   force: boolean
+  /** the operator accepts the possible loss; needed if the promotion is lossy */
+  acceptsLoss: boolean
   now: number
+}
+
+/** Describes what the promotion would leave out and lose; undefined: this cluster has reported no readiness. */
+export function announceFor({
+  own,
+  readiness,
+  force,
+  now,
+}: Pick<PromotionInput, 'own' | 'readiness' | 'force' | 'now'>): AnnouncedTakeOver | undefined {
+  if (!own.answer || readiness?.fields.mode !== 'secondary') return undefined
+  return announceTakeOver(readiness.fields, own.answer.status, { force, age_ms: now - readiness.at })
 }
 
 /** Returns whether the promotion button is enabled and, if not, what is missing. */
@@ -36,6 +50,7 @@ function findObstacle({
   hasOperationToken,
   typed,
   force,
+  acceptsLoss,
   now,
 }: PromotionInput): string {
   if (!hasAnswered(own)) return 'This cluster does not answer.'
@@ -53,15 +68,18 @@ function findObstacle({
   const plan = force ? forced : promotion
   if (!plan?.goes_through)
     return `The cluster would refuse the promotion: ${plan?.refused ?? 'the cluster gives no reason'}`
-  if (force && promotion?.goes_through) return 'Force is not needed, because a planned switch would succeed.'
+  const isLossy = announceFor({ own, readiness, force, now })?.isLossy ?? true
+  if (force && promotion?.goes_through && !announceFor({ own, readiness, force: false, now })?.isLossy)
+    return 'Force is not needed, because a planned switch would succeed.'
   const step =
-    force &&
+    isLossy &&
     peer &&
     decideNextStep(
       { from: peer, to: own },
       { kind: 'takeOver', allowedActions: ['force'], waits: WAIT_LIMITS_MS },
     )
   if (step && step.do === 'stop') return `${step.why}.`
+  if (isLossy && !acceptsLoss) return 'Accept the possible loss first.'
   if (!isNameConfirmed(cluster, typed)) return `Type the name of this cluster, ${cluster}, to confirm.`
   return ''
 }

@@ -67,12 +67,13 @@ const readinessShape = objectShape(
     license: readinessLicenseShape,
   },
   {
-    lag: objectShape({ primary: textShape }),
+    lag: objectShape({ primary: textShape }, { last_contact_age_ms: intShape }),
     ready: flagShape,
     promotion: promotionPlanShape,
     promotion_with_force: promotionPlanShape,
   },
 )
+export type ReadReadiness = ReturnType<typeof readReadiness>['fields']
 /** Reads the `data` of a readiness answer. `odd` names missing and malformed fields; unknown fields are ignored. */
 export function readReadiness(data: unknown): ShapeRead<ValueOf<typeof readinessShape>> {
   const { fields, odd } = readShape(readinessShape, data)

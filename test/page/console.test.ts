@@ -66,7 +66,10 @@ async function askedReadiness(page: Page): Promise<void> {
 async function promoted({ page }: Opened, name: string, { force = false } = {}): Promise<void> {
   await withTokens(page, { operation: rehearsal.token })
   await askedReadiness(page)
-  if (force) await page.check('#force')
+  if (force) {
+    await page.check('#force')
+    await page.check('#accept-loss')
+  }
   await page.fill('#confirm', `${name}x`)
   expect(await page.isDisabled('#promote')).toBe(true)
   await page.fill('#confirm', name)

@@ -1,18 +1,18 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
 import { openBrowser, opened, shots } from './browser.ts'
+import { servePage } from './served.ts'
 import { playSituation, situations } from './situations.ts'
 
 let browser: Browser
-let host: LocalHost
+let site: Awaited<ReturnType<typeof servePage>>
 beforeAll(async () => {
   browser = await openBrowser()
-  host = await startLocalHost({ cluster: 'situations', port: 0, memory: true, unlisted: true })
+  site = await servePage()
 })
 afterAll(async () => {
   await browser?.close()
-  await host?.close()
+  await site?.close()
 })
 
 /** The tone and the headline of each situation. */
@@ -36,7 +36,7 @@ test.each(Object.entries(situations))(
   async (name, situation) => {
     const { page, context, faults } = await opened(browser, 'about:blank')
     await playSituation(context, situation)
-    await page.goto(new URL('/ui/', host.base_url).href)
+    await page.goto(site.url)
     const [tone, headline] = headlines[name as keyof typeof situations]
     await page.waitForSelector(`#verdict.${tone}`)
     await page.waitForFunction(
@@ -54,3 +54,36 @@ test.each(Object.entries(situations))(
     await context.close()
   },
 )
+
+test('a lossy take-over is refused without its own confirmation, and is never called planned', async () => {
+  const { page, context, faults } = await opened(browser, 'about:blank')
+  const promotions: unknown[] = []
+  page.on('request', request => {
+    if (request.url().endsWith('/promote')) promotions.push(request.postDataJSON())
+  })
+  await playSituation(context, situations.dead)
+  await page.goto(site.url)
+  await page.waitForSelector('#verdict.bad')
+  await page.fill('#operation-token', 'an operation token')
+  await page.press('#operation-token', 'Enter')
+  await page.click('#readiness-ask')
+  await page.waitForSelector('#loss:not([hidden])')
+  expect(await page.textContent('#switch')).not.toMatch(/planned switch would/)
+  expect(await page.textContent('#loss-shown')).toMatch(
+    /every write that the primary acknowledged in the last 101 s\. At least 2 positions are missing.*handover: the primary does not answer/,
+  )
+  await page.fill('#confirm', situations.dead.own.name)
+  await page.press('#confirm', 'Enter')
+  expect(await page.textContent('#promote-why')).toBe('Accept the possible loss first.')
+  expect(await page.isDisabled('#promote')).toBe(true)
+  expect(promotions).toEqual([])
+  await page.check('#accept-loss')
+  await page.waitForSelector('#promote:enabled')
+  await shots(page, 'lossy')
+  await page.click('#promote')
+  await page.waitForSelector('#promote-said.good')
+  expect(promotions).toEqual([{ dr_operation_token: 'an operation token' }])
+  expect(await page.isChecked('#accept-loss')).toBe(false)
+  expect(faults).toEqual([])
+  await context.close()
+})

@@ -72,6 +72,20 @@ const report = {
   diverging: [],
 }
 
+const skipped = { step: 'handover', does: 'this step is skipped: the primary does not answer' }
+/** The readiness of a secondary whose primary has been silent for longer than a minute. */
+const lossyPlan = { goes_through: true, refused: '', warnings: [EAST], steps: [skipped] }
+const lossyReadiness = {
+  mode: 'secondary',
+  ready: true,
+  checks: [{ name: 'silent', passes: true, text: '', overridden_by_force: false }],
+  promotion: lossyPlan,
+  promotion_with_force: lossyPlan,
+  lag: { primary: 'silent', last_contact_age_ms: 95_000 },
+  license: { ends: '', seconds_left: 1_000_000, text: '' },
+  operation_token: { presented: { counts: true, why: '', expires: '', seconds_left: 600 }, generated: null },
+}
+
 /** What an operator sees, by situation. `own` is the cluster whose page is open. */
 export const situations = {
   healthy: { own: secondary(WEST, EAST), peer: primary(EAST, WEST) },
@@ -88,7 +102,15 @@ export const situations = {
     own: primary(WEST, EAST, { ...promoted, secondaries: [] }),
     peer: { ...closed, status: { ...closedFormerPrimary, operation: changing('update-primary') } },
   },
-  dead: { own: secondary(WEST, EAST, cutOff) },
+  dead: {
+    own: {
+      ...secondary(WEST, EAST, cutOff),
+      answers: {
+        '/secondary/readiness': [200, { data: lossyReadiness }],
+        '/secondary/promote': [200, { warnings: [EAST] }],
+      },
+    },
+  },
   revoked: { own: secondary(WEST, EAST, cutOff), peer: primary(EAST, WEST, alone) },
   disaster: { own: primary(WEST, EAST, { ...promoted, ...alone }) },
   report: {
@@ -100,7 +122,7 @@ export const situations = {
     peer: secondary(WEST, EAST),
   },
   single: { own: { name: EAST, status: { mode: 'disabled' } }, isSingle: true },
-} satisfies Readonly<Record<string, Situation>>
+} as const satisfies Readonly<Record<string, Situation>>
 
 const healthOf = ({ status, health }: FakeCluster): number =>
   health ?? ((status as { mode?: string }).mode === 'secondary' ? 472 : 200)

@@ -1,4 +1,5 @@
-import { checkPromotionButton, type ShownReadiness, toShownReadiness } from '../allowed.ts'
+import type { AnnouncedTakeOver } from '../../set/take-over.ts'
+import { announceFor, checkPromotionButton, type ShownReadiness, toShownReadiness } from '../allowed.ts'
 import { askApi, faultText, ownApiUrl } from './ask.ts'
 import { createElement, createTable, elementById, inputById, replaceContent, showText } from './dom.ts'
 import { omittedFieldsNote } from './looks.ts'
@@ -15,45 +16,62 @@ async function askReadiness(): Promise<void> {
     const answer = bySecondary
       ? await askApi(ownApiUrl, `${DR}/secondary/readiness`, { body: { dr_operation_token: operationToken } })
       : await askApi(ownApiUrl, `${DR}/readiness`, { token: token || operationToken })
-    if (answer.isOk) pageModel.readiness = toShownReadiness(answer.data, Date.now())
+    pageModel.readiness = answer.isOk ? toShownReadiness(answer.data, Date.now()) : undefined
     showText('readiness-said', answer.refused, answer.isOk ? '' : 'bad')
   } catch (error) {
+    pageModel.readiness = undefined
     showText('readiness-said', `No answer: ${faultText(error)}`, 'bad')
   }
   showRoleSwitch(Date.now())
 }
 
+/** Returns the filled form and the observed clusters, as the checks of the button need them. */
+const promotionInput = (now: number) => ({
+  own: pageModel.own,
+  peer: pageModel.peer?.seen,
+  readiness: pageModel.readiness,
+  hasOperationToken: pageModel.operationToken !== '',
+  typed: inputById('confirm').value,
+  force: inputById('force').checked,
+  acceptsLoss: inputById('accept-loss').checked,
+  now,
+})
+
 /** Shows the readiness, and enables or disables the promotion button. */
 export function showRoleSwitch(now: number): void {
-  const { own, peer, readiness, operationToken } = pageModel
-  replaceContent(elementById('readiness-shown'), readiness, () =>
-    readiness ? readinessShown(readiness) : [],
+  const input = promotionInput(now)
+  const { readiness, force } = input
+  const announced = announceFor(input)
+  const planned = announceFor({ ...input, force: false })
+  replaceContent(elementById('readiness-shown'), [readiness, planned?.isLossy], () =>
+    readiness ? readinessShown(readiness, planned?.isLossy ?? false) : [],
   )
-  const force = inputById('force').checked
-  const { allowed, why } = checkPromotionButton({
-    own,
-    peer: peer?.seen,
-    readiness,
-    hasOperationToken: operationToken !== '',
-    typed: inputById('confirm').value,
-    force,
-    now,
-  })
+  showLoss(announced)
+  const { allowed, why } = checkPromotionButton(input)
   const button = elementById('promote', HTMLButtonElement)
   button.disabled = !allowed || pageModel.isPromotionOrdered
-  showText(
-    'promote-why',
-    pageModel.isPromotionOrdered
-      ? 'The promotion is running.'
-      : why ||
-          (force
-            ? 'Ready to promote by force. Commits that are not stored here will be lost.'
-            : 'Ready to promote. For some seconds no cluster will serve.'),
-    allowed && force ? 'bad' : '',
-  )
+  button.textContent = announced?.isLossy ? 'Take over with loss' : 'Take over'
+  const ready = announced?.isLossy
+    ? `Ready to take over${force ? ' by force' : ''}. The writes above may be lost.`
+    : 'Ready for a planned switch. No write is lost, and for some seconds no cluster serves.'
+  const text = pageModel.isPromotionOrdered ? 'The promotion is running.' : why || ready
+  showText('promote-why', text, allowed && announced?.isLossy ? 'bad' : '')
 }
 
-function readinessShown({ fields, odd }: ShownReadiness): HTMLElement[] {
+/** Shows what a lossy take-over leaves out and may lose, with a confirmation of its own. */
+function showLoss(announced: AnnouncedTakeOver | undefined): void {
+  const isLossy = announced?.isLossy ?? false
+  elementById('loss').hidden = !isLossy
+  // an earlier acceptance does not count for another loss
+  if (announced && !isLossy) inputById('accept-loss').checked = false
+  replaceContent(elementById('loss-shown'), announced, () => [
+    createElement('p', {}, createElement('strong', {}, announced?.loss)),
+    createElement('p', {}, 'Left out:'),
+    createElement('ul', {}, ...(announced?.leftOut ?? []).map(text => createElement('li', {}, text))),
+  ])
+}
+
+function readinessShown({ fields, odd }: ShownReadiness, isLossy: boolean): HTMLElement[] {
   const { checks = [], ready = false, mode, promotion, promotion_with_force: forced } = fields
   const plan = promotion?.goes_through ? promotion : forced
   const { steps = [], warnings = [] } = mode === 'secondary' && plan?.goes_through ? plan : {}
@@ -63,17 +81,25 @@ function readinessShown({ fields, odd }: ShownReadiness): HTMLElement[] {
     ? 'The cluster would refuse a planned switch now.'
     : mode === 'primary'
       ? 'A secondary could take over now. Promote it on its own page.'
-      : 'A planned switch would succeed now.'
+      : isLossy
+        ? 'No planned switch is possible, because the primary does not hand over. A take-over may lose writes.'
+        : 'A planned switch would succeed now.'
   return [
-    createElement('p', { class: ready ? 'good' : 'bad' }, verdict),
+    createElement('p', { class: ready && !isLossy ? 'good' : 'bad' }, verdict),
     createTable(
       ['check', 'verdict', 'reason'],
       checks.map(({ name, passes, text, overridden_by_force }) => [
         name,
         createElement(
           'span',
-          { class: passes ? 'good' : 'bad' },
-          passes ? 'passes' : overridden_by_force ? 'fails, except by force' : 'fails',
+          { class: passes && !(isLossy && name === 'silent') ? 'good' : 'bad' },
+          isLossy && passes && name === 'silent'
+            ? 'no handover'
+            : passes
+              ? 'passes'
+              : overridden_by_force
+                ? 'fails, except by force'
+                : 'fails',
         ),
         text,
       ]),
@@ -134,6 +160,10 @@ async function onPromote(event: Event): Promise<void> {
   event.preventDefault()
   if (elementById('promote', HTMLButtonElement).disabled) return
   const force = inputById('force').checked
+  // the primary may have fallen silent since the shown readiness, so a planned switch may have become lossy
+  await askReadiness()
+  if (!checkPromotionButton(promotionInput(Date.now())).allowed)
+    return showText('promote-said', 'The readiness has changed. Nothing was done.', 'bad')
   pageModel.isPromotionOrdered = true
   showRoleSwitch(Date.now())
   showText('promote-said', 'The promotion was requested.', 'busy')
@@ -147,14 +177,17 @@ async function onPromote(event: Event): Promise<void> {
   pageModel.isPromotionOrdered = false
   pageModel.readiness = undefined
   inputById('confirm').value = ''
-  inputById('force').checked = false
+  for (const id of ['force', 'accept-loss']) inputById(id).checked = false
   showRoleSwitch(Date.now())
 }
 
 /** Adds the handlers of the promotion form. */
 export function bindSwitchButtons(): void {
-  elementById('readiness-ask').addEventListener('click', () => void askReadiness())
+  elementById('readiness-ask').addEventListener('click', () => {
+    inputById('accept-loss').checked = false
+    void askReadiness()
+  })
   elementById('promote-form').addEventListener('submit', event => void onPromote(event))
-  for (const id of ['confirm', 'force'])
+  for (const id of ['confirm', 'force', 'accept-loss'])
     inputById(id).addEventListener('input', () => showRoleSwitch(Date.now()))
 }

@@ -23,6 +23,7 @@ const ready = (
   normal = '',
   forced = '',
   presented: object = { counts: true, why: '', seconds_left: 60 },
+  lag = 'answers',
 ): ShownReadiness =>
   toShownReadiness(
     {
@@ -32,6 +33,7 @@ const ready = (
       promotion: plan(normal),
       promotion_with_force: plan(forced),
       operation_token: { presented, generated: null },
+      lag: { primary: lag },
     },
     NOW - 1000,
   )
@@ -42,15 +44,34 @@ const asked = {
   hasOperationToken: true,
   typed: 'west',
   force: false,
+  acceptsLoss: false,
   now: NOW,
 }
-const disaster = { ...asked, peer: gone, readiness: ready('the primary is silent'), force: true }
+const silentPrimary = ready('', '', undefined, 'silent')
+const disaster = {
+  ...asked,
+  peer: gone,
+  readiness: ready('the primary is silent', '', undefined, 'silent'),
+  force: true,
+  acceptsLoss: true,
+}
 
 describe('the promotion button', () => {
   test('the button is enabled once all fields are filled; with force only if no other action helps', () => {
     expect(checkPromotionButton(asked)).toEqual({ allowed: true, why: '' })
     expect(checkPromotionButton(disaster)).toEqual({ allowed: true, why: '' })
     expect(checkPromotionButton({ ...disaster, peer: undefined }).allowed).toBe(true)
+  })
+
+  test('a take-over after a minute of silence is allowed with and without force, once the loss is accepted', () => {
+    const lossy = { ...disaster, readiness: silentPrimary }
+    expect(checkPromotionButton({ ...lossy, force: false })).toEqual({ allowed: true, why: '' })
+    expect(checkPromotionButton(lossy)).toEqual({ allowed: true, why: '' })
+    for (const force of [false, true])
+      expect(checkPromotionButton({ ...lossy, force, acceptsLoss: false }).why).toBe(
+        'Accept the possible loss first.',
+      )
+    expect(checkPromotionButton({ ...lossy, force: false, peer }).why).toMatch(/two primaries/)
   })
 
   test.each<[string, Partial<Parameters<typeof checkPromotionButton>[0]>, RegExp]>([
