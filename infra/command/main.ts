@@ -104,7 +104,8 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
   const token = await operationToken()
   try {
     const confirm = read.flags.has('yes') ? async () => true : confirmed
-    await switchPrimaryOfSet({ from, to }, { connection, token, say, confirm, progress })
+    const acceptLoss = read.values['accept-loss']
+    await switchPrimaryOfSet({ from, to }, { connection, token, acceptLoss, say, confirm, progress })
   } catch (error) {
     if (error instanceof CommandEnded) tell(error.exit, error.message)
     throw error

@@ -134,6 +134,11 @@ const options = {
   },
   cleanup: { of: ['prove'], help: 'delete what runs have left, or what RUN has left' },
   'show-account': { of: ['prove'], help: 'print account ids in full' },
+  'accept-loss': {
+    value: 'NAME',
+    of: ['switch'],
+    help: 'if FROM is lost, NAME (the name of TO) takes over by force, and writes may be lost',
+  },
   yes: { of: ['switch', 'prove'], help: 'continue without asking before each step' },
   json: { of: ['login', 'explain', 'lookup', 'renew', ...SET, 'prove'], help: 'print the result as JSON' },
 } as const satisfies Readonly<Record<string, CommandOption>>

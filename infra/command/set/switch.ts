@@ -5,17 +5,20 @@ import {
   type SetStep,
   WAIT_LIMITS_MS,
 } from '../../../shared/set/plan.ts'
-import { RunStopped, runUntilGoal } from '../../../shared/set/run.ts'
+import { RunStopped, runUntilGoal, type SetRunInput } from '../../../shared/set/run.ts'
 import type { ApiConnection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 import { createSetCluster, type NamedCluster, systemSetClock } from './look.ts'
 import { formatSet, summariseSet } from './shown.ts'
+import { announceLossyTakeOver, hintOfLossyTakeOver } from './take-over.ts'
 
 /** Ports of a planned switch between two clusters. */
 export interface SwitchPorts {
   connection: ApiConnection
   /** a DR operation token */
   token: string
+  /** name of the cluster that may take over although writes may be lost; absent: only a planned switch */
+  acceptLoss?: string | undefined
   /** asks the operator before a step; false ends the switch before the step */
   confirm(question: string): Promise<boolean>
   say(text: string): void
@@ -30,10 +33,11 @@ export interface SwitchProgress {
   where: string
 }
 
-const goal: SetGoal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits: WAIT_LIMITS_MS }
+const planned: SetGoal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits: WAIT_LIMITS_MS }
+const lossy: SetGoal = { kind: 'takeOver', allowedActions: ['force', 'follow'], waits: WAIT_LIMITS_MS }
 
 /**
- * Performs a planned switch from any state of the set.
+ * Performs a planned switch from any state of the set. With `acceptLoss`, one cluster takes over without a handover.
  * @throws CommandEnded with the state of the set
  * @see docs/runbooks/planned-switch.md
  */
@@ -41,10 +45,15 @@ export async function switchPrimaryOfSet(
   clusters: Readonly<Record<PairSide, NamedCluster>>,
   ports: SwitchPorts,
 ): Promise<void> {
-  const { token, say, confirm, progress } = ports
+  const { token, acceptLoss, say, confirm, progress } = ports
   const { from, to } = clusters
+  if (acceptLoss !== undefined && acceptLoss !== to.name)
+    throw new CommandEnded('usage', `--accept-loss must name the cluster that takes over: ${to.name}`)
+  const goal = acceptLoss === undefined ? planned : lossy
   let last = ''
+  let seen: ObservedPair | undefined
   const at = (step: SetStep, pair: ObservedPair): void => {
+    seen = pair
     const both = [pair.from, pair.to]
     if (last === '') say(`1. Look\n\n${formatSet(summariseSet(both, [from, to], Date.now()))}`)
     if (last !== step.where && (step.do === 'wait' || step.do === 'done')) say(step.where)
@@ -52,7 +61,7 @@ export async function switchPrimaryOfSet(
     progress.where = step.where
   }
   try {
-    await runUntilGoal({
+    const run: SetRunInput = {
       goal,
       clusters: { from: createSetCluster(from, ports), to: createSetCluster(to, ports) },
       onStep: at,
@@ -60,7 +69,9 @@ export async function switchPrimaryOfSet(
       operationToken: async () => token,
       report: say,
       beforeStep: async (step, pair) => {
-        for (const sentence of describeStep(step, pair)) say(sentence)
+        const isLossy = step.do === 'promote' && step.force
+        const sentences = isLossy ? await announceLossyTakeOver(pair, to, ports) : describeStep(step, pair)
+        for (const sentence of sentences) say(sentence)
         if (!(await confirm('Go on?'))) throw new CommandEnded('declined', 'Stopped before the next step')
         progress.where =
           step.do === 'follow'
@@ -69,10 +80,15 @@ export async function switchPrimaryOfSet(
       },
       afterStep: (step, ms) =>
         void progress.done.push({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
-    })
+    }
+    await runUntilGoal(run, acceptLoss === undefined ? 'settle' : 'promote')
+    if (acceptLoss !== undefined)
+      say(`${to.name} serves. As soon as ${from.name} answers, run the switch again without --accept-loss.`)
   } catch (error) {
     if (error instanceof CommandEnded) throw new CommandEnded(error.exit, `${error.message}. ${last}`)
-    throw error instanceof RunStopped ? new CommandEnded(error.exit, error.message) : error
+    if (!(error instanceof RunStopped)) throw error
+    const hint = acceptLoss === undefined && seen ? hintOfLossyTakeOver(seen) : ''
+    throw new CommandEnded(error.exit, `${error.message}${hint}`)
   }
 }
 

@@ -10,6 +10,7 @@ type Change = [path: string, status: number, body: object, then?: () => void]
 interface Play {
   east: Record<string, unknown>
   west: Record<string, unknown>
+  isEastLost?: boolean
   /** the state change, or the failure, of each requested path */
   changes: Change[]
 }
@@ -40,11 +41,12 @@ const READY = {
  * Runs a switch by the command. @param answers answers to the questions; a function means yes and runs before
  * the answer
  */
-async function played(play: Play, answers: readonly (boolean | (() => void))[]) {
+async function played(play: Play, answers: readonly (boolean | (() => void))[], acceptLoss?: string) {
   const asked: string[] = []
   const clusterOf = async (name: 'east' | 'west') => {
     const { url } = await webServer(onTestFinished, ({ url: path = '' }, response) => {
       const end = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body))
+      if (play.isEastLost && name === 'east') return response.destroy()
       const health = play[name]['mode'] === 'primary' ? 200 : 472
       if (path === '/sys/health') return end(health, { cluster_name: name })
       if (path.endsWith('dr/status')) return end(200, { data: play[name] })
@@ -63,6 +65,7 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
   const ports = {
     connection: { timeoutMs: 5000 },
     token: 'hvb.operation',
+    acceptLoss,
     confirm: async () => {
       const answer = left.shift() ?? false
       if (typeof answer === 'function') answer()
@@ -149,5 +152,70 @@ describe('the command switch', () => {
     const again = await played(late, [() => joined(late)()])
     expect(again.asked).toEqual([])
     expect(again.result).toEqual([])
+  })
+})
+
+describe('the command switch with a lost primary', () => {
+  const plan = {
+    goes_through: true,
+    refused: '',
+    warnings: [],
+    steps: [{ step: 'handover', does: 'this step is skipped: the primary does not answer' }],
+  }
+  const lossy = { ...READY, mode: 'secondary', promotion: plan, promotion_with_force: plan }
+  const silentFor95s = { ...lossy, lag: { primary: 'silent', last_contact_age_ms: 95_000 } }
+  function lost(readiness: object = silentFor95s): Play {
+    const play: Play = { east: primary, west: following, isEastLost: true, changes: [] }
+    play.changes = [
+      ['secondary/readiness', 200, { data: readiness }],
+      ['secondary/promote', 200, {}, () => Object.assign(play, { west: primary })],
+    ]
+    return play
+  }
+
+  test('the command refuses, and names the possible loss and the option that accepts it', async () => {
+    const { result, asked } = await played(lost(), [true, true])
+    expect(asked).toEqual([])
+    expect(result).toMatch(
+      /If east is lost, --accept-loss west takes over\. This take-over may lose every write/,
+    )
+  })
+
+  test('the command with --accept-loss names what is left out, and promotes by force', async () => {
+    const { result, asked, said } = await played(lost(), [true], 'west')
+    expect(result).toEqual(['promote'])
+    expect(asked).toEqual(['west secondary/readiness', 'west secondary/promote'])
+    expect(said.join('\n')).toMatch(
+      /No switch is planned[\s\S]*left out: handover: the primary does not answer\n {3}! .*in the last 95 s/,
+    )
+  })
+
+  test('the command with --accept-loss changes nothing without an answer to its question', async () => {
+    const { result, asked } = await played(lost(), [false], 'west')
+    expect([result, asked]).toEqual([
+      expect.stringMatching(/^Stopped before the next step/),
+      ['west secondary/readiness'],
+    ])
+  })
+
+  test.each<[string, Play, string, RegExp]>([
+    ['the option names another cluster', lost(), 'east', /must name the cluster that takes over: west/],
+    [
+      'the primary still answers the secondary',
+      lost({ ...lossy, lag: READY.lag }),
+      'west',
+      /east still answers west/,
+    ],
+    [
+      'the cluster would refuse',
+      lost({ ...silentFor95s, promotion_with_force: { ...plan, goes_through: false, refused: 'no sync' } }),
+      'west',
+      /refuses a promotion by force: no sync/,
+    ],
+    ['the primary serves', { ...lost(), isEastLost: false }, 'west', /two primaries are worse than none/],
+  ])('the command with --accept-loss promotes nothing if %s', async (_, play, option, why) => {
+    const { result, asked } = await played(play, [true], option)
+    expect(result).toMatch(why)
+    expect(asked.join()).not.toContain('promote')
   })
 })
