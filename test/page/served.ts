@@ -12,7 +12,7 @@ export async function servePage(): Promise<{ url: string; close(): Promise<void>
   await buildConsolePage(folder)
   const handler = createConsoleHandler(
     { isServed: true, peer: '', folder: pathToFileURL(`${folder}/`) },
-    async () => ({ statusCode: 404, body: '' }),
+    async () => ({ statusCode: 404, headers: {}, body: '', isBase64Encoded: false }),
   )
   const served = await serveWebFunction(handler, { host: '127.0.0.1', port: 0 })
   return {

@@ -86,7 +86,7 @@ const lossyReadiness = {
   operation_token: { presented: { counts: true, why: '', expires: '', seconds_left: 600 }, generated: null },
 }
 
-/** What an operator sees, by situation. `own` is the cluster whose page is open. */
+/** The answers of both clusters by situation. `own` is the cluster whose page is open. */
 export const situations = {
   healthy: { own: secondary(WEST, EAST), peer: primary(EAST, WEST) },
   switching: {
