@@ -32,6 +32,18 @@ const monthly = (perMinute: number, price: number): number => perMinute * MINUTE
 
 export const sumOf = (costs: Costs): number => Object.values(costs).reduce((sum, one) => sum + one, 0)
 
+/** Returns the costs of one cluster without replication, which has no puller. */
+export function clusterCosts(recorded: RecordedPair): Costs {
+  const { 'puller, running': _puller, ...costs } = pairCosts(recorded)
+  return costs
+}
+
+/** Returns the costs of one cluster that do not depend on calls. The metrics are those of a month with logins. */
+export function standingCostsOfCluster(): Costs {
+  const { metrics, alarms } = computeWatchingCost(ALARM_METRICS)
+  return { keys: listPrices.kmsKey, alarms, metrics: metrics.usual }
+}
+
 /**
  * Returns the monthly costs of the hashes of both clusters. Their pages count as full, however few items the
  * recorded set has.

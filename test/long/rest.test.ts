@@ -1,8 +1,16 @@
 import { expect, test } from 'vitest'
-import { hashCosts, pairCosts, standingCosts, sumOf } from '../bench/pair-costs.ts'
+import {
+  clusterCosts,
+  hashCosts,
+  pairCosts,
+  standingCosts,
+  standingCostsOfCluster,
+  sumOf,
+} from '../bench/pair-costs.ts'
 import { warmSnapshot } from '../support/set/play.ts'
 import { type RecordedPair, recordPair } from '../support/set/recorded-calls.ts'
-import type { ClusterSet } from '../support/set/set.ts'
+import { type ClusterSet, clusterSet } from '../support/set/set.ts'
+import type { SetSnapshot } from '../support/set/snapshot.ts'
 
 // Measures the calls of a pair in a minute at rest and at N logins a second, with prices: `npm run bench --
 // --cost N`.
@@ -13,7 +21,7 @@ const line = (...entries: (string | number)[]): void => {
 }
 
 function printCalls(title: string, { link, functions, hashes }: RecordedPair): void {
-  process.stdout.write(`\n${title}, a minute: the secondary is west\n`)
+  process.stdout.write(`\n${title}, a minute (the secondary of a pair is west)\n`)
   line('', 'runs', 'calls', 'read units', 'write units')
   for (const [name, { invocations, calls, reads, writes }] of Object.entries(functions))
     line(name, invocations, calls, reads, writes)
@@ -36,6 +44,22 @@ test('a pair at rest costs at most 20 USD a month, including key, alarms and met
   printCalls('A pair at rest', rest)
   printCosts('A pair at rest', costs)
   expect(sumOf(costs)).toBeLessThanOrEqual(20)
+})
+
+/** Takes a snapshot of one initialised cluster without replication. */
+async function alone(): Promise<SetSnapshot> {
+  const set = await clusterSet(['east'], { memory: true })
+  const snapshot = await set.snapshot()
+  await set.drop()
+  return snapshot
+}
+
+test('one cluster at rest costs at most 8 USD a month, including key, alarms and metrics', async () => {
+  const rest = await recordPair(await alone(), { names: ['east'], minutes: 10 })
+  const costs = { ...clusterCosts(rest), ...standingCostsOfCluster() }
+  printCalls('One cluster at rest', rest)
+  printCosts('One cluster at rest', costs)
+  expect(sumOf(costs)).toBeLessThanOrEqual(8)
 })
 
 const LOGINS_A_SECOND = Number(process.env['LOGINS_A_SECOND'] ?? 10)

@@ -159,6 +159,8 @@ function hashRecorder() {
 }
 
 interface Recording {
+  /** the clusters of the snapshot; default: east and west */
+  names?: readonly string[]
   /** minutes of the clusters' clock */
   minutes: number
   /** the load of clients during the recording */
@@ -167,8 +169,11 @@ interface Recording {
 
 const SETTLES_MS = 90_000
 
-/** Records the calls of two clusters during some minutes of their clock, with schedules and streams. */
-export async function recordPair(from: SetSnapshot, { minutes, beside }: Recording): Promise<RecordedPair> {
+/** Records the calls of the clusters during some minutes of their clock, with schedules and streams. */
+export async function recordPair(
+  from: SetSnapshot,
+  { names = ['east', 'west'], minutes, beside }: Recording,
+): Promise<RecordedPair> {
   const functions = new Map<string, FunctionCalls>()
   const seen = new Set<number>()
   let { hashes, record } = hashRecorder()
@@ -190,7 +195,7 @@ export async function recordPair(from: SetSnapshot, { minutes, beside }: Recordi
     seen.add(id)
     record(call, answer, id, used)
   }
-  const set: ClusterSet = await clusterSet(['east', 'west'], {
+  const set: ClusterSet = await clusterSet(names, {
     from,
     memory: true,
     aws: true,

@@ -1,0 +1,125 @@
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkoutRoot } from '../../infra/checkout.ts'
+import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
+import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
+import { createRemoteControl } from '../../infra/local/provider/control.ts'
+import { commandFile } from '../support/programs/command.ts'
+import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
+import { blocksOf } from '../support/programs/pages.ts'
+import { openShell, type Shell } from '../support/programs/shell.ts'
+
+// An administrator pastes the blocks of the pages for one cluster, from its first backup to its first hour
+// without the root token.
+
+const account = '111122223333'
+const checkout = makeTemporaryDirectory()
+let run: Run
+let shell: Shell
+beforeAll(async () => {
+  run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
+  symlinkSync(`${checkoutRoot}docs`, `${checkout}/docs`)
+  mkdirSync(`${checkout}/bin`)
+  symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
+  await run.until('Serving.')
+  const file = readFileSync(`${checkout}/.local/local/cluster.json`, 'utf8')
+  const cluster = JSON.parse(file) as ClusterStateFile
+  const aws = createRemoteControl(cluster.provider_url, cluster.control_token)
+  const path = '/aws-reserved/sso.amazonaws.com/eu-west-1/'
+  const role = 'AWSReservedSSO_Admins_0123456789abcdef'
+  await aws.putRole({ account, path, name: role })
+  const key = await aws.session({ account, role, session: 'alice@example.com' })
+  shell = openShell({
+    cwd: checkout,
+    variables: {
+      BASE: cluster.base_url,
+      VAULT_ADDR: cluster.base_url.replace('/v1', ''),
+      TOKEN: cluster.root_token,
+      ROLE: 'administrators',
+      AWS_ACCESS_KEY_ID: key.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+      AWS_SESSION_TOKEN: key.sessionToken,
+    },
+  })
+  await shell.paste('set -euo pipefail; PATH=$PWD/bin:$PATH')
+})
+afterAll(async () => {
+  shell?.close()
+  run.child.kill('SIGTERM')
+  await run.ended
+  cleanUp()
+  rmSync(checkout, { recursive: true, force: true })
+})
+
+/** Pastes a block. @returns its standard output */
+const paste = async (block: string | undefined): Promise<string> =>
+  (await shell.paste(block ?? 'false')).stdout
+
+describe('the pages for one cluster', () => {
+  const first = blocksOf('docs/do/first-hour.md')
+  const backUp = blocksOf('docs/do/back-up.md')
+  const upgrade = blocksOf('docs/do/upgrade-one.md')
+  const remove = blocksOf('docs/do/remove.md')
+  const laptop = blocksOf('docs/do/troubleshooting.md', 'On a laptop')
+
+  test('have no block that this test does not run', () => {
+    expect([first, backUp, upgrade, remove, laptop].map(blocks => blocks.length)).toEqual([4, 2, 2, 1, 1])
+    expect(blocksOf('docs/do/troubleshooting.md')).toEqual(laptop)
+  })
+
+  test('"back up" saves policies, mounts and roles without secrets, and writes a role again', async () => {
+    const keys = JSON.parse(await paste(backUp[0]))
+    expect(keys).toMatchObject({
+      policies: expect.arrayContaining(['default', 'demo']),
+      mounts: expect.arrayContaining(['cloud/']),
+      roles: ['demo-ec2', 'demo-iam'],
+    })
+    const saved = readFileSync(`${checkout}/configuration.json`, 'utf8')
+    expect(saved).not.toMatch(/hvs\.|secret_key|hmac_key/)
+    expect(JSON.parse(saved).roles['demo-iam'].token_policies).toEqual(['demo'])
+    // a write that warns of an unknown field has an answer with a text
+    expect(await paste(backUp[1])).toBe('')
+    await paste(backUp[0])
+    expect(readFileSync(`${checkout}/configuration.json`, 'utf8')).toBe(saved)
+  })
+
+  test('"first hour" makes a role for administrators, who log in without the root token', async () => {
+    for (const block of first.slice(0, 2)) await paste(block)
+    expect(JSON.parse(await paste(first[2])).data).toMatchObject({ token_policies: ['administrator'] })
+    const ADMIN = await shell.value('ADMIN')
+    expect(ADMIN).toMatch(/^hvs\./)
+    await paste(first[3])
+    const gone = await paste(
+      `curl -sS -o /dev/null -w '%{http_code}' -H "X-Vault-Token: $TOKEN" $BASE/auth/token/lookup-self`,
+    )
+    expect(gone).toBe('403')
+    // the administrator writes roles and policies, as the page says
+    await paste('TOKEN=$ADMIN')
+    await paste(first[0])
+  })
+
+  test('"upgrade" prints version and time, and checks a cluster', async () => {
+    expect(await paste(upgrade[0])).toMatch(/^\d+\.\d+\.\d+\S* 20\d\d-\d\d-\d\dT[\d:]+Z\n$/)
+    expect(await paste(upgrade[1])).toBe('true\n"disabled"\nlogged in\n')
+  })
+
+  test('"remove" counts the logins of each role', async () => {
+    expect(await paste(remove[0])).toMatch(/^ *[1-9]\d* administrators$/m)
+  })
+
+  test('"on a laptop" finds the reason of a refused login in both logs', async () => {
+    await paste('cloud-auth login --role demo-iam || true')
+    const [log = '', request = '', response = ''] = (await paste(laptop[0])).split('\n')
+    expect(JSON.parse(log)).toEqual({
+      service: 'login',
+      status: 400,
+      code: 'invalid_request',
+      why: 'principal-not-bound',
+      reason: 'role',
+    })
+    expect([JSON.parse(request), JSON.parse(response)]).toMatchObject([
+      { audit: 'request', role: 'demo-iam' },
+      { audit: 'response', role: 'demo-iam' },
+    ])
+  })
+})
