@@ -1,4 +1,4 @@
-// A service that serves whoever shows a token of cloud-auth that has a policy.
+// A service whose clients need a token of cloud-auth that has a policy.
 //   BASE=http://127.0.0.1:8200/v1 POLICY=demo PORT=8300 [KEPT_S=30] node check-token.mjs
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -30,7 +30,7 @@ async function holderOf(token) {
 }
 
 async function answerTo({ headers: { authorization = '' } }) {
-  // what is no token at all is asked of nobody
+  // the service sends no malformed token to cloud-auth
   const [, token] = /^Bearer ([\w.-]{1,8192})$/.exec(authorization) ?? []
   const holder = token && (await holderOf(token))
   if (!holder) return [401, 'show a token of cloud-auth as Authorization: Bearer']
