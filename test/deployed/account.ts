@@ -50,9 +50,9 @@ export class EmulatedAccount {
   private readonly tables: DynamoDBClient
   private readonly workflows: SFNClient
 
-  constructor({ url }: Pick<Emulator, 'url'>) {
+  constructor({ url, region }: Pick<Emulator, 'url' | 'region'>) {
     const credentials = { accessKeyId: EMULATED.account, secretAccessKey: 'emulated' }
-    const settings = { endpoint: url, region: EMULATED.region, credentials }
+    const settings = { endpoint: url, region, credentials }
     this.ec2 = new EC2Client(settings)
     this.iam = new IAMClient(settings)
     this.lambda = new LambdaClient(settings)

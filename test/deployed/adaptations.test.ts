@@ -107,6 +107,14 @@ const probes: Record<EmulatorAdaptationName, (one: Probed) => Promise<boolean>> 
     const { logEvents } = JSON.parse(gunzipSync(Buffer.from(carried, 'base64')).toString('utf8'))
     return logEvents.length === 1 && logEvents[0].message === entry
   },
+  names: async one => {
+    // a connection to a closed port is refused once the name is resolved
+    const code = `
+      const { connect } = require('node:net')
+      return new Promise(resolve => connect(1, 'east.test').on('error', ({ code }) => resolve(code)))`
+    await createStack(one, { Resources: functionNamed('connects', code) })
+    return (await one.account.invoke('connects', {})).result === 'ECONNREFUSED'
+  },
 }
 
 describe('a row of the emulator', () => {

@@ -27,6 +27,11 @@ export const emulatorAdaptations = {
     why: 'the emulator searches for the words of a pattern in the log event',
     resources: 'AWS::Logs::SubscriptionFilter',
   },
+  names: {
+    what: 'functions resolve names below .test to loopback',
+    why: 'the addresses of clusters have no DNS entries, and clusters refuse loopback addresses of other clusters',
+    resources: 'AWS::Lambda::Function',
+  },
 } as const satisfies Record<string, Row>
 
 export type EmulatorAdaptationName = keyof typeof emulatorAdaptations

@@ -63,9 +63,19 @@ export const readTemplates = (folder: string): Record<string, AdaptableTemplate>
   )
 
 /**
- * Synthesises the stacks of a cluster, and adapts a copy of the assembly. The hashes of templates in the copy remain
- * those of the released templates.
+ * Adapts a copy of an assembly. The hashes of templates in the copy remain those of the released templates.
+ * @param released folder of the assembly
  */
+export function adaptAssembly(released: string): Assembly {
+  const tested = `${released}-tested`
+  rmSync(tested, { recursive: true, force: true })
+  cpSync(released, tested, { recursive: true })
+  for (const [file, template] of Object.entries(readTemplates(released)))
+    writeFileSync(`${tested}/${file}`, JSON.stringify(adaptTemplate(template)))
+  return { released, tested }
+}
+
+/** Synthesises the stacks of a cluster, and adapts a copy of the assembly. */
 export async function synthesiseAssembly(
   emulator: Emulator,
   name: string,
@@ -73,28 +83,29 @@ export async function synthesiseAssembly(
   checkout = checkoutRoot,
 ): Promise<Assembly> {
   const released = `${FOLDER}${name}`
-  const tested = `${released}-tested`
-  for (const folder of [released, tested]) rmSync(folder, { recursive: true, force: true })
+  rmSync(released, { recursive: true, force: true })
   const context = ['--context', `settings=${JSON.stringify(settings)}`]
   await runCdk(emulator, ['synth', '--all', '--quiet', '--output', released, ...context], checkout)
-  cpSync(released, tested, { recursive: true })
-  for (const [file, template] of Object.entries(readTemplates(released)))
-    writeFileSync(`${tested}/${file}`, JSON.stringify(adaptTemplate(template)))
-  return { released, tested }
+  return adaptAssembly(released)
 }
 
 /** Prepares the emulated account for the CDK, as `docs/do/deploy.md` says. */
 export const bootstrap = (emulator: Emulator, { tested }: Assembly): Promise<string> =>
-  runCdk(emulator, ['bootstrap', '--app', tested, `aws://${EMULATED.account}/${EMULATED.region}`])
+  runCdk(emulator, ['bootstrap', '--app', tested, `aws://${EMULATED.account}/${emulator.region}`])
 
-/** Deploys all stacks of an assembly. @returns the outputs by stack */
-export async function deployAll(
+/**
+ * Deploys stacks of an assembly.
+ * @param selection a pattern of stacks; default: all stacks
+ * @returns the outputs by stack
+ */
+export async function deployStacks(
   emulator: Emulator,
   { tested }: Assembly,
+  selection = '--all',
 ): Promise<Record<string, Record<string, string>>> {
   const outputs = `${tested}/outputs.json`
-  const words = ['deploy', '--app', tested, '--all', '--require-approval', 'never', '--outputs-file', outputs]
-  await runCdk(emulator, words)
+  const words = ['--app', tested, '--require-approval', 'never', '--outputs-file', outputs]
+  await runCdk(emulator, ['deploy', selection, ...words])
   return JSON.parse(readFileSync(outputs, 'utf8')) as Record<string, Record<string, string>>
 }
 

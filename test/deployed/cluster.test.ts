@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WorkloadCredentials } from '../../infra/command/login/signed-login.ts'
 import { createLocalLicence } from '../../infra/local/lambda/licence.ts'
 import { requestHost } from '../../infra/local/pair/dr-client.ts'
 import { createDocumentAuthority } from '../../infra/local/provider/documents/authority.ts'
 import { signInstanceDocument } from '../../infra/local/provider/documents/document.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
-import { EmulatedAccount } from './account.ts'
-import { emulatorAdaptationNames } from './adaptations.ts'
 import {
   type Assembly,
   bootstrap,
@@ -15,8 +12,8 @@ import {
   readTemplates,
   synthesiseAssembly,
 } from './cdk.ts'
-import { DeployedCluster } from './cluster.ts'
-import { EMULATED, type Emulator, startEmulator } from './emulator.ts'
+import { prepareDeployment } from './cluster.ts'
+import { EMULATED } from './emulator.ts'
 import { expectOnlyAdaptations } from './expectations.ts'
 
 // Deploys a cluster with the CDK's command line into an emulated AWS account, and uses the cluster through its API, its
@@ -27,23 +24,16 @@ const DR = 'sys/replication/dr'
 const { LICENSE: license, LICENSE_PUBLIC_KEY: licensePublicKey } = createLocalLicence(STAGE, Date.now())
 const settings = { stage: STAGE, license, licensePublicKey }
 
-let emulator: Emulator
-let account: EmulatedAccount
 let assembly: Assembly
-let cluster: DeployedCluster
 let shares: string[]
-let key: WorkloadCredentials
 
+const { emulator, account, cluster, key } = await prepareDeployment(STAGE)
 beforeAll(async () => {
-  emulator = await startEmulator(emulatorAdaptationNames)
-  account = new EmulatedAccount(emulator)
-  cluster = new DeployedCluster(emulator, account, STAGE)
-  key = await account.createUserKey('alice')
   assembly = await synthesiseAssembly(emulator, STAGE, settings)
   await bootstrap(emulator, assembly)
   await cluster.deploy(assembly)
 })
-afterAll(() => emulator?.stop())
+afterAll(() => emulator.stop())
 
 const workflow = (name: string): Promise<string[]> => account.endsOfWorkflow(`cloud-auth-${STAGE}-${name}`)
 
@@ -189,13 +179,8 @@ describe('replication', () => {
   })
 
   test('three shares and an attempt by `CeremonyFunction` give an operation token, which promotes the cluster', async () => {
-    const generate = `${DR}/secondary/generate-operation-token`
-    const { nonce, otp } = await cluster.invokeApi('CeremonyFunction', 'POST', `${generate}/attempt`, {})
-    let encoded_token = ''
-    for (const one of shares.slice(0, 3))
-      ({ encoded_token } = await cluster.done('POST', `${generate}/update`, { key: one, nonce }, ''))
-    const { data } = await cluster.done('POST', 'sys/decode-token', { encoded_token, otp }, '')
-    const promotion = { dr_operation_token: data.token, force: true }
+    const token = await cluster.generateOperationToken(shares.slice(0, 3))
+    const promotion = { dr_operation_token: token, force: true }
     await cluster.done('POST', `${DR}/secondary/promote`, promotion, '')
     await cluster.untilStatus('the primary', one => one.mode === 'primary' && one.state === 'running')
     for (const name of ['promotion', 'operation-token-attempt'])

@@ -2,9 +2,11 @@ import { signLogin, type WorkloadCredentials } from '../../infra/command/login/s
 import { readDrStatus, waitUntilTrue } from '../../infra/local/pair/dr-client.ts'
 import type { ClusterStatus } from '../../shared/set/status.ts'
 import { call, type Reply } from '../support/service/api.ts'
-import type { EmulatedAccount } from './account.ts'
-import { type Assembly, deployAll } from './cdk.ts'
-import { EMULATED, type Emulator } from './emulator.ts'
+import { EmulatedAccount } from './account.ts'
+import { emulatorAdaptationNames } from './adaptations.ts'
+import { type Assembly, deployStacks } from './cdk.ts'
+import { EMULATED, type Emulator, startEmulator } from './emulator.ts'
+import { findOnlyApi } from './stacks.ts'
 
 /** A cluster that is deployed into the emulated account. */
 export class DeployedCluster {
@@ -13,8 +15,9 @@ export class DeployedCluster {
   private readonly stage: string
   /** outputs of the stack `api` */
   private outputs: Record<string, string> = {}
-  private base = ''
-  private root = ''
+  /** address of the cluster's API */
+  address = ''
+  root = ''
 
   /** @param stage the stage of the cluster's settings */
   constructor(emulator: Emulator, account: EmulatedAccount, stage: string) {
@@ -23,27 +26,22 @@ export class DeployedCluster {
     this.stage = stage
   }
 
-  /** Deploys the cluster's stacks with the CDK, and reads the address of its API. */
-  async deploy(assembly: Assembly): Promise<void> {
-    this.useOutputs((await deployAll(this.emulator, assembly))[`cloud-auth-${this.stage}-api`] ?? {})
+  /** Deploys the cluster's stacks with the CDK. @param selection pattern of the cluster's stacks in the assembly */
+  async deploy(assembly: Assembly, selection?: string): Promise<void> {
+    const outputs = await deployStacks(this.emulator, assembly, selection)
+    await this.useOutputs(outputs[`cloud-auth-${this.stage}-api`] ?? {})
   }
 
-  /** Reads the address of the API and the names of functions. @param outputs outputs of the stack `api` */
-  useOutputs(outputs: Record<string, string>): void {
+  /** Reads the names of functions, and finds the API. @param outputs outputs of the stack `api` */
+  async useOutputs(outputs: Record<string, string>): Promise<void> {
     this.outputs = outputs
-    const [id = ''] = new URL(this.outputs['Address'] ?? '').host.split('.')
-    this.useApi(id)
-  }
-
-  /** Sends the following requests to an API of the emulator. */
-  useApi(id: string): void {
-    // the emulator's own address for APIs, because the API's name has no DNS entry
-    this.base = `${this.emulator.url}/_aws/execute-api/${id}/$default/v1`
+    // the emulator's own address for APIs, because the names in the output `Address` have no DNS entries
+    this.address = `${this.emulator.url}/_aws/execute-api/${await findOnlyApi(this.emulator)}/$default`
   }
 
   /** Calls the cluster, by default with the root token. */
   api(method: string, path: string, body?: object, token = this.root): Promise<Reply> {
-    return call(this.base, method, `/${path}`, body, { token })
+    return call(`${this.address}/v1`, method, `/${path}`, body, { token })
   }
 
   /** Calls the cluster, and returns the answer's body. @throws Error unless the answer is a success */
@@ -72,6 +70,16 @@ export class DeployedCluster {
     const { root_token, recovery_keys } = await this.invokeApi('InitFunction', 'PUT', 'sys/init', sizes)
     this.root = root_token
     return recovery_keys
+  }
+
+  /** Generates an operation token from recovery shares, where nobody has a token that may begin an attempt. */
+  async generateOperationToken(shares: readonly string[]): Promise<string> {
+    const generate = 'sys/replication/dr/secondary/generate-operation-token'
+    const { nonce, otp } = await this.invokeApi('CeremonyFunction', 'POST', `${generate}/attempt`, {})
+    let encoded_token = ''
+    for (const key of shares)
+      ({ encoded_token } = await this.done('POST', `${generate}/update`, { key, nonce }, ''))
+    return (await this.done('POST', 'sys/decode-token', { encoded_token, otp }, '')).data.token
   }
 
   /** Returns the status with which the cluster answers health checks. */
@@ -103,6 +111,22 @@ export class DeployedCluster {
 
   /** Returns the cluster in the form in which the DR client takes a cluster. */
   drHost() {
-    return { base_url: this.base, root_token: this.root, cluster: this.stage }
+    return { base_url: `${this.address}/v1`, root_token: this.root, cluster: this.stage }
   }
+}
+
+/** An emulated account, the cluster that a test deploys into the account, and the key of a user who logs in. */
+export interface Deployment {
+  emulator: Emulator
+  account: EmulatedAccount
+  cluster: DeployedCluster
+  key: WorkloadCredentials
+}
+
+/** Starts an emulator with all adaptations. @param stage the stage of the cluster that the test deploys */
+export async function prepareDeployment(stage: string, region?: string): Promise<Deployment> {
+  const emulator = await startEmulator(emulatorAdaptationNames, region)
+  const account = new EmulatedAccount(emulator)
+  const cluster = new DeployedCluster(emulator, account, stage)
+  return { emulator, account, cluster, key: await account.createUserKey('alice') }
 }

@@ -10,11 +10,12 @@ import { hasEnded } from '../support/programs/npm-start.ts'
 import type { EmulatorAdaptationName } from './adaptations.ts'
 import { emulatorFiles } from './install.ts'
 
-/** The emulated account and its region. */
+/** The emulated account, and the region of an emulator that is started without a region. */
 export const EMULATED = { account: '111122223333', region: 'us-east-1' }
 
 /** A running emulator. */
 export interface Emulator {
+  region: string
   /** endpoint of all services */
   url: string
   /** the environment of programs that use the emulated account, and no other account */
@@ -41,10 +42,10 @@ const commonVariables = (home: string): Record<string, string> => ({
 })
 
 /** Returns the environment of programs that use the emulated account, and no other account. */
-const clientVariables = (url: string, home: string): Record<string, string> => ({
+const clientVariables = (url: string, region: string, home: string): Record<string, string> => ({
   ...commonVariables(home),
   AWS_ENDPOINT_URL: url,
-  AWS_REGION: EMULATED.region,
+  AWS_REGION: region,
   AWS_ACCESS_KEY_ID: EMULATED.account,
   AWS_SECRET_ACCESS_KEY: 'emulated',
   AWS_CONFIG_FILE: '/dev/null',
@@ -53,18 +54,19 @@ const clientVariables = (url: string, home: string): Record<string, string> => (
 })
 
 /** Returns the environment of an emulator. */
-const emulatorVariables = (port: number, home: string): Record<string, string> => ({
+const emulatorVariables = (port: number, region: string, home: string): Record<string, string> => ({
   ...commonVariables(home),
   FOLDER: home,
   PYTHONDONTWRITEBYTECODE: '1',
   NODE: process.execPath,
   RUNTIME_CLIENT: emulatorFiles.runtimeClient,
   NATIVE_PART: emulatorFiles.nativePart,
+  NAMES: emulatorFiles.names,
   GATEWAY_PORT: String(port),
   BIND_HOST: '127.0.0.1',
   MINISTACK_HOST: 'localhost',
   MINISTACK_ACCOUNT_ID: EMULATED.account,
-  MINISTACK_REGION: EMULATED.region,
+  MINISTACK_REGION: region,
   STATE_DIR: `${home}/state`,
   S3_DATA_DIR: `${home}/s3`,
   LAMBDA_EXECUTOR: 'local',
@@ -92,9 +94,12 @@ async function waitUntilAnswering(child: ChildProcess, url: string, log: string)
 
 /**
  * Starts an emulated AWS account on a free port of loopback. The emulator ends with this process, even if this
- * process is killed.
+ * process is killed. An emulator is one region of the account.
  */
-export async function startEmulator(adaptations: readonly EmulatorAdaptationName[]): Promise<Emulator> {
+export async function startEmulator(
+  adaptations: readonly EmulatorAdaptationName[],
+  region = EMULATED.region,
+): Promise<Emulator> {
   mkdirSync(emulatorLogs, { recursive: true })
   const home = mkdtempSync(`${tmpdir()}/cloud-auth-emulated-`)
   const port = await findFreePort()
@@ -104,7 +109,7 @@ export async function startEmulator(adaptations: readonly EmulatorAdaptationName
     // leader of a process group, which the emulator kills when its standard input closes
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...emulatorVariables(port, home), ADAPTATIONS: adaptations.join(',') },
+    env: { ...emulatorVariables(port, region, home), ADAPTATIONS: adaptations.join(',') },
   })
   const log = `${emulatorLogs}${basename(home)}.log`
   const output = createWriteStream(log)
@@ -120,5 +125,5 @@ export async function startEmulator(adaptations: readonly EmulatorAdaptationName
     await stop()
     throw error
   }
-  return { url, variables: clientVariables(url, home), log, stop }
+  return { region, url, variables: clientVariables(url, region, home), log, stop }
 }

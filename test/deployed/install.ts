@@ -18,6 +18,7 @@ export const emulatorFiles = {
   start: `${SOURCE}start.py`,
   runtimeClient: `${HOME}node_modules/aws-lambda-ric/index.mjs`,
   nativePart: `${SOURCE}native-part.mjs`,
+  names: `${SOURCE}names.mjs`,
 }
 
 /** Exit code for a machine without Python, or without access to the packages. */

@@ -10,14 +10,22 @@ type Service = 'apigateway' | 'cloudformation' | 's3'
  * not verify signatures.
  */
 export function sendToService(
-  { url }: Pick<Emulator, 'url'>,
+  { url, region }: Pick<Emulator, 'url' | 'region'>,
   service: Service,
   path: string,
   request: RequestInit = {},
 ): Promise<Response> {
-  const scope = `${EMULATED.account}/20260101/${EMULATED.region}/${service}/aws4_request`
+  const scope = `${EMULATED.account}/20260101/${region}/${service}/aws4_request`
   const authorization = `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=0`
   return fetch(`${url}${path}`, { ...request, headers: { authorization } })
+}
+
+/** Returns the id of the only API, because an address of the cluster's own may hide the id in the output `Address`. */
+export async function findOnlyApi(emulator: Pick<Emulator, 'url' | 'region'>): Promise<string> {
+  const listed = await (await sendToService(emulator, 'apigateway', '/v2/apis')).json()
+  const { items } = listed as { items: { apiId: string }[] }
+  if (items.length !== 1) throw new Error(`the account has ${items.length} APIs, not one`)
+  return items[0]?.apiId ?? ''
 }
 
 /** Returns the texts of all XML elements with a name. */
@@ -36,9 +44,9 @@ interface UploadedTemplate {
 
 /** The stacks and buckets of an emulated account, for deployments without the CDK. */
 export class EmulatedStacks {
-  private readonly emulator: Pick<Emulator, 'url'>
+  private readonly emulator: Pick<Emulator, 'url' | 'region'>
 
-  constructor(emulator: Pick<Emulator, 'url'>) {
+  constructor(emulator: Pick<Emulator, 'url' | 'region'>) {
     this.emulator = emulator
   }
 

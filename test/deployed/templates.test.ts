@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WorkloadCredentials } from '../../infra/command/login/signed-login.ts'
 import { createLocalLicence } from '../../infra/local/lambda/licence.ts'
 import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
 import { readEntries } from '../../infra/release/archives.ts'
 import { TEMPLATES_STAGE } from '../../infra/release/templates.ts'
-import { EmulatedAccount } from './account.ts'
-import { emulatorAdaptationNames } from './adaptations.ts'
-import { DeployedCluster } from './cluster.ts'
-import { type Emulator, startEmulator } from './emulator.ts'
+import { prepareDeployment } from './cluster.ts'
 import { expectOnlyAdaptations } from './expectations.ts'
 import {
   changeBundles,
@@ -31,11 +27,8 @@ const { LICENSE: License, LICENSE_PUBLIC_KEY: LicensePublicKey } = createLocalLi
 let release: UnpackedRelease
 let earlier: UnpackedRelease
 
-let emulator: Emulator
-let account: EmulatedAccount
-let stacks: EmulatedStacks
-let cluster: DeployedCluster
-let key: WorkloadCredentials
+const { emulator, account, cluster, key } = await prepareDeployment(TEMPLATES_STAGE)
+const stacks = new EmulatedStacks(emulator)
 
 /** Uploads the functions' code and the templates of a release, and creates or updates all stacks. */
 async function deployRelease({ folder, tested }: UnpackedRelease, values: Record<string, string>) {
@@ -46,7 +39,7 @@ async function deployRelease({ folder, tested }: UnpackedRelease, values: Record
     await stacks.put(place, Uint8Array.from(readFileSync(`${folder}/${part}.template.json`)))
     const template = { url: `${emulator.url}/${place}`, parameters: Object.keys(tested[part].Parameters) }
     const outputs = await stacks.deploy(releasedStackName(part), template, values)
-    if (part === 'api') cluster.useOutputs(outputs)
+    if (part === 'api') await cluster.useOutputs(outputs)
   }
 }
 
@@ -57,11 +50,6 @@ async function readCodeHashes(): Promise<Map<string, string>> {
 }
 
 beforeAll(async () => {
-  emulator = await startEmulator(emulatorAdaptationNames)
-  account = new EmulatedAccount(emulator)
-  stacks = new EmulatedStacks(emulator)
-  cluster = new DeployedCluster(emulator, account, TEMPLATES_STAGE)
-  key = await account.createUserKey('alice')
   const bundles = await buildBundlesOfSources()
   release = unpackRelease('release', bundles)
   earlier = unpackRelease('earlier-release', changeBundles(bundles))
@@ -69,7 +57,7 @@ beforeAll(async () => {
   await deployRelease(earlier, { AssetsBucket: BUCKET, AssetsPrefix: PREFIX, ClusterName: CLUSTER_NAME })
   await stacks.protect(releasedStackName('data'), true)
 })
-afterAll(() => emulator?.stop())
+afterAll(() => emulator.stop())
 
 async function expectIamLogin(): Promise<void> {
   const login = await cluster.iamLogin('dev', key)

@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WorkloadCredentials } from '../../infra/command/login/signed-login.ts'
 import { createLocalLicence } from '../../infra/local/lambda/licence.ts'
-import { EmulatedAccount } from './account.ts'
-import { emulatorAdaptationNames } from './adaptations.ts'
 import { checkOutBaseline } from './baseline.ts'
 import { type Assembly, bootstrap, countDifferentStacks, destroyAll, synthesiseAssembly } from './cdk.ts'
-import { DeployedCluster } from './cluster.ts'
-import { type Emulator, startEmulator } from './emulator.ts'
+import { prepareDeployment } from './cluster.ts'
 
 // Deploys the baseline into an emulated account, stores data, updates the deployment to this checkout, and removes the
 // deployment. Each test continues from the state of the previous test.
@@ -15,20 +11,13 @@ const STAGE = 'dev'
 const { LICENSE: license, LICENSE_PUBLIC_KEY: licensePublicKey } = createLocalLicence(STAGE, Date.now())
 const settings = { stage: STAGE, license, licensePublicKey, deletionProtection: false }
 
-let emulator: Emulator
-let account: EmulatedAccount
-let cluster: DeployedCluster
-let key: WorkloadCredentials
 /** tokens of a login before the update */
 let token: string
 let tables: string[]
 let assembly: Assembly
 
+const { emulator, account, cluster, key } = await prepareDeployment(STAGE)
 beforeAll(async () => {
-  emulator = await startEmulator(emulatorAdaptationNames)
-  account = new EmulatedAccount(emulator)
-  cluster = new DeployedCluster(emulator, account, STAGE)
-  key = await account.createUserKey('alice')
   const baseline = await synthesiseAssembly(emulator, 'baseline', settings, checkOutBaseline())
   await bootstrap(emulator, baseline)
   await cluster.deploy(baseline)
@@ -39,7 +28,7 @@ beforeAll(async () => {
   token = (await cluster.iamLogin('dev', key)).body.auth.client_token
   tables = await account.listTables()
 })
-afterAll(() => emulator?.stop())
+afterAll(() => emulator.stop())
 
 describe('an update from the baseline', () => {
   test('succeeds, and leaves no difference from the templates', async () => {

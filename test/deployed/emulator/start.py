@@ -7,6 +7,7 @@ FOLDER          folder of this run, outside the checkout, because a function wou
 NODE            path of Node
 RUNTIME_CLIENT  path of AWS's runtime client
 NATIVE_PART     path of the module that replaces the native part of the runtime client
+NAMES           path of the module that resolves names of the test
 
 All other variables are the emulator's own. When standard input closes, the program deletes FOLDER, and ends itself and
 the functions. So the emulator ends with the test that started it, even if the test is killed.
@@ -26,6 +27,7 @@ ADAPTATIONS = set(filter(None, os.environ.pop("ADAPTATIONS", "").split(",")))
 NODE = os.environ.pop("NODE")
 RUNTIME_CLIENT = os.environ.pop("RUNTIME_CLIENT")
 NATIVE_PART = os.environ.pop("NATIVE_PART")
+NAMES = os.environ.pop("NAMES")
 GATEWAY = f"http://127.0.0.1:{os.environ['GATEWAY_PORT']}"
 
 
@@ -102,9 +104,24 @@ def match_json_patterns():
     cloudwatch_logs._subscription_pattern_matches = matches
 
 
+def resolve_names():
+    """Loads a module into functions, which resolves names of the test."""
+    from ministack.services import lambda_svc
+
+    build_variables = lambda_svc._provided_worker_env
+
+    def variables(config, folder, port):
+        built = build_variables(config, folder, port)
+        options = f'{built.get("NODE_OPTIONS", "")} --import={json.dumps(NAMES)}'
+        return {**built, "NODE_OPTIONS": options.strip()}
+
+    lambda_svc._provided_worker_env = variables
+
+
 APPLY = {
     "runtime-client": run_runtime_client,
     "json-patterns": match_json_patterns,
+    "names": resolve_names,
 }
 
 if __name__ == "__main__":
