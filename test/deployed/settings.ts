@@ -70,6 +70,6 @@ export const settingGaps: Readonly<Record<string, string>> = {
   proxy: 'not tried: requests need the header of the proxy',
   customerKeys: 'not tried: the keys must exist before the deployment',
   restored: 'not tried: the tables must exist before the deployment',
-  caBundles: 'not tried: it needs a folder of certificates',
+  caBundles: 'long/pair.test.ts deploys it',
   initPgpKeys: 'not tried: sys/init needs OpenPGP keys',
 }
