@@ -7,7 +7,7 @@ export interface UnsignedPost {
   path: string
   /** `headers` by lower-case name, without `host`; all headers are signed */
   headers: Readonly<Record<string, string>>
-  body: string
+  body: string | Uint8Array
 }
 
 /** The credentials with which a request is signed. */

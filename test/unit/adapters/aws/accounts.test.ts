@@ -7,6 +7,7 @@ import { createAwsProvider } from '../../../../shared/adapters/aws/provider.ts'
 import { createSessionSource, fetchAccountOf } from '../../../../shared/adapters/aws/sessions.ts'
 import { MAX_ANSWER_BYTES } from '../../../../shared/adapters/aws/wire/limits.ts'
 import { wireTransport } from '../../../../shared/adapters/aws/wire/post.ts'
+import { createSigV4Signer } from '../../../../shared/adapters/aws/wire/sign.ts'
 import type { AwsTarget } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { rawServer, webServer } from '../../../support/service/server.ts'
@@ -123,6 +124,27 @@ describe('requests and results', () => {
     answering(described(one(ACCOUNT, 'i-1'), one(ACCOUNT, 'i-1')))
     await expect(describeOne()).rejects.toMatchObject({ code: 'provider_failed' })
   })
+
+  test.each([
+    ['an instance', 'ec2', REGION],
+    ['a user', 'iam', 'us-east-1'],
+    ['a session', 'sts', REGION],
+  ])(
+    "a look-up of %s is signed for the endpoint's region, without headers that Lambda adds",
+    async (name, service, region) => {
+      vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'login')
+      vi.stubEnv('_X_AMZN_TRACE_ID', 'Root=1-5759e988-bd862e3fe1be46a994272793')
+      const { post } = answering('')
+      await lookUps[name]?.(targetAt()).catch(() => undefined)
+      const [{ host, path }, headers, body] = post.mock.lastCall as Parameters<typeof wireTransport.post>
+      const { 'content-type': type = '', 'x-amz-date': at = '', authorization } = headers
+      expect(Object.keys(headers).join()).toContain('X-Amzn-Trace-Id')
+      const now = Date.parse(at.replace(/(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
+      const sign = createSigV4Signer(service, region)
+      const signed = sign({ host, path, headers: { 'content-type': type }, body }, await keys(), now)
+      expect(authorization).toBe(signed['authorization'])
+    },
+  )
 
   test.each([
     ['a user', 'GetUser', '<User><Arn>arn:u</Arn><UserId>AIDA</UserId></User>', 'UserName=bob'],
