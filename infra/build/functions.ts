@@ -167,13 +167,32 @@ async function newBundler(directory: string): Promise<Bundler> {
     const { outputFiles, metafile } = await builds.rebuild()
     const folder = `${directory}/${name}`
     await mkdir(folder, { recursive: true })
-    for (const { path, contents } of outputFiles) await writeFile(`${folder}/${basename(path)}`, contents)
+    const foreign = listForeignFiles(metafile)
+    for (const { path, text, contents } of outputFiles) {
+      const file = basename(path)
+      await writeFile(`${folder}/${file}`, foreign.has(file) ? text.replace(MAP_COMMENT, '') : contents)
+    }
     const imported = Object.values(metafile.outputs).flatMap(output => output.imports.map(one => one.path))
     for (const library of unchanged) if (imported.includes(library)) await copyPackage(library, folder)
     return metafile
   }
   return { bundle, end: () => builds.dispose() }
 }
+
+const MAP_COMMENT = /^\/\/# sourceMappingURL=.*/m
+
+/**
+ * Returns the names of the chunks that contain only libraries. They name no source map, because Node reads the map of
+ * every file that names one when the file is loaded.
+ */
+const listForeignFiles = ({ outputs }: Metafile): ReadonlySet<string> =>
+  new Set(
+    Object.entries(outputs)
+      .filter(([path, { inputs }]) => path.endsWith('.mjs') && Object.keys(inputs).every(isLibrary))
+      .map(([path]) => basename(path)),
+  )
+
+const isLibrary = (path: string): boolean => path.startsWith('node_modules/')
 
 /** Libraries that must be shipped unmodified, with the licence, because their licence requires it. */
 const unchanged = ['openpgp']

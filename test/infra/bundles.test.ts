@@ -1,10 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
+import { basename } from 'node:path'
 import type { Metafile } from 'esbuild'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { declaredUsesOfFunction } from '../../infra/build/uses.ts'
 import { listFunctionNames } from '../../infra/checkout.ts'
 import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
+import type { AwsProvider } from '../../shared/adapters/aws/provider.ts'
+import type { Instance } from '../../shared/model/instance.ts'
+import { webServer } from '../support/service/server.ts'
 
 /** Milliseconds. Bundling takes half a minute of CPU. */
 const BUNDLING_TIMEOUT_MS = 300_000
@@ -104,6 +108,48 @@ describe('contents of the bundles', () => {
       Object.keys(inputs).some(path => path.includes('node_modules/@aws-sdk/client-ec2/')),
     )
     expect(ec2.map(({ bytes }) => Math.ceil(bytes / 40_000))).toEqual([1])
+  })
+
+  test('the bundled client of EC2 reads every member that the adapter returns', async () => {
+    vi.stubEnv('AWS_REGION', 'eu-west-1')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const described = `<instanceId>i-1</instanceId><imageId>ami-1</imageId><instanceState><name>running</name></instanceState><subnetId>subnet-1</subnetId><vpcId>vpc-1</vpcId><iamInstanceProfile><arn>arn:p</arn></iamInstanceProfile><tagSet><item><key>a</key><value>b</value></item></tagSet>`
+    const { url } = await webServer(onTestFinished, (_request, response) =>
+      response.end(
+        `<DescribeInstancesResponse><reservationSet><item><ownerId>1</ownerId><instancesSet><item>${described}</item></instancesSet></item></reservationSet></DescribeInstancesResponse>`,
+      ),
+    )
+    const credentials = async () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
+    const settings = { region: 'eu-west-1', endpoint: url, maxAttempts: 1, credentials }
+    const call = async (...[, , , make, send]: Parameters<AwsProvider['call']>) =>
+      send(await make(settings), 5000)
+    const file = readdirSync(`${directory}/login`).find(name => /^describe-instances.*mjs$/.test(name))
+    const { describeInstancesByIds } = await import(`${directory}/login/${file}`)
+    expect(await describeInstancesByIds({ call }, { account: '1' }, ['i-1'])).toEqual(
+      new Map([
+        [
+          'i-1',
+          {
+            id: 'i-1',
+            state: 'running',
+            amiId: 'ami-1',
+            vpcId: 'vpc-1',
+            subnetId: 'subnet-1',
+            profileArn: 'arn:p',
+            tags: { a: 'b' },
+          } satisfies Required<Instance>,
+        ],
+      ]),
+    )
+  })
+
+  test('files that contain only libraries name no source map, and all others name one', () => {
+    const { outputs } = bundles['login'] as Metafile
+    for (const [path, { inputs }] of Object.entries(outputs).filter(([path]) => path.endsWith('.mjs'))) {
+      const isOwn = Object.keys(inputs).some(input => !input.startsWith('node_modules/'))
+      const text = readFileSync(`${directory}/login/${basename(path)}`, 'utf8')
+      expect(text.includes('//# sourceMappingURL='), path).toBe(isOwn)
+    }
   })
 
   test('no bundle calls require, which ES modules lack', () => {
