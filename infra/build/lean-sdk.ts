@@ -35,9 +35,38 @@ const CONSTANT = /^const (\w+) = ("[^"\n]*");$/gm
 function withoutComputedKeys(path: string): string {
   const text = readFileSync(path, 'utf8')
   const constants = new Map([...text.matchAll(CONSTANT)].map(([, name, value]) => [name, value]))
-  return text.replace(/\[(\w+)\]:/g, (whole, name) =>
+  const plain = text.replace(/\[(\w+)\]:/g, (whole, name) =>
     constants.has(name) ? `${constants.get(name)}:` : whole,
   )
+  return path.includes('/client-ec2/') ? keepReadMembers(plain, constants) : plain
+}
+
+/** The members of EC2's instances that `describe-instances.ts` reads, of sixty. */
+const READ_MEMBERS = ['IamInstanceProfile', 'ImageId', 'InstanceId', 'State', 'SubnetId', 'Tags', 'VpcId']
+
+/** The schema of an instance: its head, the constants of its members' names, and their types. */
+const INSTANCE = /(var Instance\$ = \[3, n0, \w+,\s+0,\s+)\[([^\]]*)\],\s+\[([^;]*)\]\s+\];/
+const TYPE = /\d+|\[[^{[]+\{[^}]*\}\]/g
+
+/**
+ * Leaves the members that nobody reads out of the schema of an instance. The client would parse all members of every
+ * answer, and load their schemas.
+ * @throws Error when the schema has another form than expected
+ */
+function keepReadMembers(
+  text: string,
+  constants: ReadonlyMap<string | undefined, string | undefined>,
+): string {
+  const [, head, names = '', types = ''] = INSTANCE.exec(text) ?? []
+  const all = types.match(TYPE) ?? []
+  const kept = names
+    .split(', ')
+    .map((constant, index) => ({ constant, type: all[index] }))
+    .filter(({ constant }) => READ_MEMBERS.some(name => constants.get(constant) === `"${name}"`))
+  if (kept.length !== READ_MEMBERS.length || all.length !== names.split(', ').length)
+    throw new Error('the schema of an instance in @aws-sdk/client-ec2 has another form than expected')
+  const [keptNames, keptTypes] = [kept.map(one => one.constant), kept.map(one => one.type)]
+  return text.replace(INSTANCE, () => `${head}[${keptNames}], [${keptTypes}]];`)
 }
 
 const replaced: readonly Replaced[] = [

@@ -107,7 +107,7 @@ describe('contents of the bundles', () => {
     const ec2 = chunks.filter(({ inputs }) =>
       Object.keys(inputs).some(path => path.includes('node_modules/@aws-sdk/client-ec2/')),
     )
-    expect(ec2.map(({ bytes }) => Math.ceil(bytes / 40_000))).toEqual([1])
+    expect(ec2.map(({ bytes }) => Math.ceil(bytes / 12_000))).toEqual([1])
   })
 
   test('the bundled client of EC2 reads every member that the adapter returns', async () => {
