@@ -19,13 +19,48 @@ const DR = 'sys/replication/dr'
 /** Shell variables hold the secrets, so that no secret is typed into this page or kept in a shell history. */
 const JSON_TOKEN = `"{\\"dr_operation_token\\": \\"$OPERATION\\"}"`
 
+/** Commands that make a cluster follow the primary without deleting its data. `id`: its name at the primary. */
+const followText = (follower: string, primary: string, id: string): string => {
+  const at = (base: string, path: string) => quoteForShell(`${base}${DR}/${path}`)
+  return [
+    `KEY=$(curl -sS -X POST ${at(follower, 'secondary/generate-public-key')} -d ${JSON_TOKEN} | jq -er .data.secondary_public_key)`,
+    `JOIN=$(curl -sS -X POST -H "X-Vault-Token: $OPERATION" ${at(primary, 'primary/secondary-token')} -d "$(jq -n --arg id ${quoteForShell(id)} --arg key "$KEY" '{id: $id, secondary_public_key: $key, replace: true}')" | jq -er .data.token)`,
+    `curl -sS -X POST ${at(follower, 'secondary/update-primary')} -d "{\\"dr_operation_token\\": \\"$OPERATION\\", \\"token\\": \\"$JOIN\\"}"`,
+  ].join('\n')
+}
+
+const revokeText = (base: string): string =>
+  `curl -sS -X POST ${quoteForShell(`${base}${DR}/secondary/operation-token/delete`)} -d ${JSON_TOKEN}`
+
+/** The clusters of the duties after a take-over: base URLs with `/v1/`, and the follower's name. */
+interface AfterTakeOver {
+  primary: string
+  follower: string
+  name: string
+}
+
+/** Returns the remaining duties after a take-over, each with a command to copy. */
+export const listDuties = ({ primary, follower, name }: AfterTakeOver): ShellCommand[] => [
+  {
+    what: 'Send the clients to the serving cluster. Its health must be 200.',
+    text: `curl -sS -o /dev/null -w '%{http_code}\\n' ${quoteForShell(`${primary}sys/health`)}`,
+  },
+  {
+    what: 'Make the former primary follow, as soon as it answers. This deletes no data.',
+    text: `read -rs OPERATION   # a DR operation token\n${followText(follower, primary, name)}`,
+  },
+  {
+    what: 'Read which writes the former primary lost. After a planned switch none are lost.',
+    text: `curl -sS -H "X-Vault-Token: $OPERATION" ${quoteForShell(`${follower}${DR}/divergence`)} | jq .data`,
+  },
+]
+
 /**
  * Returns commands for tasks that this page does not do: submitting recovery shares, and requests that need tokens of
  * both clusters.
  */
 export function buildShellCommands({ own, other, name }: Places): ShellCommand[] {
   const generate = `${own}${DR}/secondary/generate-operation-token`
-  const at = (base: string, path: string) => quoteForShell(`${base}${DR}/${path}`)
   const primary = other || 'https://<the primary>/v1/'
   const id = name || 'name-of-this-cluster'
   return [
@@ -39,15 +74,11 @@ export function buildShellCommands({ own, other, name }: Places): ShellCommand[]
     },
     {
       what: 'Make this cluster follow another primary: generate a key here, get a token for it from the primary, and submit the token here.',
-      text: [
-        `KEY=$(curl -sS -X POST ${at(own, 'secondary/generate-public-key')} -d ${JSON_TOKEN} | jq -er .data.secondary_public_key)`,
-        `JOIN=$(curl -sS -X POST -H "X-Vault-Token: $OPERATION" ${at(primary, 'primary/secondary-token')} -d "$(jq -n --arg id ${quoteForShell(id)} --arg key "$KEY" '{id: $id, secondary_public_key: $key}')" | jq -er .data.token)`,
-        `curl -sS -X POST ${at(own, 'secondary/update-primary')} -d "{\\"dr_operation_token\\": \\"$OPERATION\\", \\"token\\": \\"$JOIN\\"}"`,
-      ].join('\n'),
+      text: followText(own, primary, id),
     },
     {
       what: 'Revoke a DR operation token that was generated from recovery shares, as soon as it is no longer needed.',
-      text: `curl -sS -X POST ${at(own, 'secondary/operation-token/delete')} -d ${JSON_TOKEN}`,
+      text: revokeText(own),
     },
   ]
 }

@@ -223,7 +223,7 @@ function silentSentence(one: Judged, { name, silent }: ObservedCluster): string 
       ? `${one.name} serves, and a secondary is connected. ${name} ${missing} here.`
       : `${one.name} serves. ${name} ${missing}: if ${one.name} is lost now, its latest writes may be lost.`
   if (one.mode === 'primary') return `${one.name} is the primary. ${one.sentence} ${name} ${missing}.`
-  const last = one.primary?.lastHeartbeat
+  const last = one.primary?.lastHeartbeat.replace(/\.\d+Z$/, 'Z')
   const contact = last ? ` Its primary last answered it at ${last}.` : ''
   return `Only ${one.name} answers here, and it does not serve.${contact} Check from another network before you promote a cluster.`
 }

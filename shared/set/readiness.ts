@@ -71,6 +71,7 @@ const readinessShape = objectShape(
     ready: flagShape,
     promotion: promotionPlanShape,
     promotion_with_force: promotionPlanShape,
+    region: objectShape({ own: textShape }),
   },
 )
 export type ReadReadiness = ReturnType<typeof readReadiness>['fields']

@@ -84,6 +84,8 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
     faults: fields.recent_faults ?? [],
     fences: fields.fences ?? [],
     activationError: fields.activation_error ?? '',
+    /** for a secondary, when its connection began, in epoch milliseconds */
+    connectedAt: timeOf(fields.last_start),
     /** for a secondary, the result of its last promotion check */
     readiness: readiness && { ...readiness, at: timeOf(readiness.tried) },
     isBuilding: fields.reindex_in_progress === true,

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openBrowser, opened, shots } from './browser.ts'
+import { quoteForShell } from '../../shared/console/commands.ts'
+import { type Opened, openBrowser, opened, shots } from './browser.ts'
 import { servePage } from './served.ts'
-import { playSituation, situations } from './situations.ts'
+import { createSituations, evilName, playSituation, type Situation } from './situations.ts'
 
 let browser: Browser
 let site: Awaited<ReturnType<typeof servePage>>
@@ -14,6 +16,19 @@ afterAll(async () => {
   await browser?.close()
   await site?.close()
 })
+
+const situations = createSituations(evilName)
+const plain = createSituations(name => name)
+
+/** Opens the page in a situation, and waits for both answers. */
+async function openSituation(situation: Situation): Promise<Opened> {
+  const all = await opened(browser, 'about:blank')
+  await playSituation(all.context, situation)
+  await all.page.goto(site.url)
+  await all.page.waitForSelector('#own[data-state]:not([data-state="asking"])')
+  if (!situation.isSingle) await all.page.waitForSelector('#peer[data-state]:not([data-state="asking"])')
+  return all
+}
 
 /** The tone and the headline of each situation. */
 const headlines: Readonly<Record<keyof typeof situations, readonly [tone: string, headline: RegExp]>> = {
@@ -30,6 +45,81 @@ const headlines: Readonly<Record<keyof typeof situations, readonly [tone: string
   single: ['good', /^“east.*”: The cluster serves clients, and no other cluster has its data/],
 }
 const ORDER = ['good', 'unknown', 'busy', 'bad']
+
+const needsSet = ['switch', 'lag', 'secondaries', 'report', 'commands']
+
+test.each(Object.entries(plain))(
+  'verdict, clusters and running work fit on one screen of a desktop and of a phone: %s',
+  async (name, situation) => {
+    const { page, context } = await openSituation(situation)
+    for (const viewport of [
+      { width: 1280, height: 800 },
+      { width: 375, height: 812 },
+    ]) {
+      await page.setViewportSize(viewport)
+      const ids = ['verdict', 'own-facts', ...('isSingle' in situation ? [] : ['peer-facts'])]
+      const isRunning = name === 'switching' || name === 'finishing' || name === 'following'
+      for (const id of isRunning ? [...ids, 'work'] : ids) {
+        const box = await page.locator(`#${id}`).boundingBox()
+        expect(box, id).not.toBeNull()
+        expect((box?.y ?? 0) + (box?.height ?? 0), `${id} at ${viewport.width}`).toBeLessThanOrEqual(
+          viewport.height,
+        )
+      }
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
+        viewport.width,
+      )
+    }
+    await shots(page, `situation-${name}`)
+    await context.close()
+  },
+)
+
+test('sections that need a DR set are absent for a single cluster', async () => {
+  const { page, context } = await openSituation(plain.single)
+  for (const id of needsSet) expect(await page.isVisible(`#${id}`), id).toBe(false)
+  expect(await page.locator('nav a:visible').allTextContents()).toEqual([
+    'Clusters',
+    'Refused login',
+    'Roles',
+    'Expiries',
+    'Tokens',
+  ])
+  await context.close()
+})
+
+test('after a take-over the page lists the remaining duties, with commands for a shell', async () => {
+  const { page, context } = await openSituation(situations.after)
+  const commands = await page.locator('#duties pre').allTextContents()
+  expect(commands.length).toBe(3)
+  for (const command of commands) execFileSync('sh', ['-n', '-c', command])
+  expect(commands[1]).toContain(quoteForShell(situations.after.peer.name))
+  expect(commands[1]).toMatch(/\/other\/v1\/sys\/replication\/dr\/secondary\/generate-public-key/)
+  await context.close()
+})
+
+test('unchanged answers change no live region, and close no details', async () => {
+  const { page, context } = await openSituation(plain.dead)
+  await page.click('#own-details summary')
+  let looks = 0
+  page.on('request', request => {
+    if (request.url().endsWith('/dr/status')) looks += 1
+  })
+  await page.evaluate(() => {
+    const changes: string[] = []
+    Object.assign(globalThis, { changes })
+    for (const one of document.querySelectorAll('[aria-live], [role=status]'))
+      new MutationObserver(() => changes.push(one.id)).observe(one, {
+        childList: true,
+        characterData: true,
+        subtree: true,
+      })
+  })
+  await expect.poll(() => looks, { timeout: 30_000 }).toBeGreaterThan(4)
+  expect(await page.evaluate(() => (globalThis as unknown as { changes: string[] }).changes)).toEqual([])
+  expect(await page.getAttribute('#own-details', 'open')).toBe('')
+  await context.close()
+})
 
 test.each(Object.entries(situations))(
   'the headline is right with hostile names: %s',
@@ -50,7 +140,6 @@ test.each(Object.entries(situations))(
     expect(worst).toBeLessThanOrEqual(ORDER.indexOf(tone))
     expect(await page.$$eval('main img, main script, [onerror]', all => all.length)).toBe(0)
     expect(faults).toEqual([])
-    await shots(page, `situation-${name}`)
     await context.close()
   },
 )

@@ -11,7 +11,7 @@ import {
 // The situations of an operator, as answers of two clusters with hostile names.
 
 /** The name of a cluster that tries to run a script, to reorder text, and to pretend that all is well. */
-const evilName = (name: string): string =>
+export const evilName = (name: string): string =>
   `${name}"><img src=x onerror="alert(1)">\u202e'. All is well. ${'x'.repeat(300)}`
 /** Path of the other cluster. The policy of the page permits calls to its own origin. */
 const PEER_PATH = '/other'
@@ -31,9 +31,6 @@ export interface Situation {
   isSingle?: boolean
 }
 
-/** `PLAIN_NAMES` makes screenshots with ordinary names. */
-const nameOf = process.env['PLAIN_NAMES'] ? (name: string) => name : evilName
-const [EAST, WEST] = [nameOf('east'), nameOf('west')]
 const ago = (seconds: number) => new Date(PAIR_SEEN_AT - seconds * 1000).toISOString()
 const primary = (name: string, other: string, more: object = {}): FakeCluster => ({
   name,
@@ -43,7 +40,6 @@ const secondary = (name: string, other: string, more: object = {}): FakeCluster 
   name,
   status: { ...followerOf(other, name), ...more },
 })
-const closed: FakeCluster = { name: EAST, status: closedFormerPrimary }
 const promoted = { ssct_generation_counter: 2 }
 const alone = { known_secondaries: [], secondaries: [] }
 const lastContact = {
@@ -55,26 +51,9 @@ const lastContact = {
   replication_primary_canary_age_ms: '101000',
 }
 const cutOff = { connection_state: 'transient_failure', state: 'idle', primaries: [lastContact] }
-const keyringFault = {
-  part: 'keyring',
-  ongoing: true,
-  text: `AccessDeniedException ${EAST}`,
-  since: ago(60),
-  last: ago(9),
-  ended: '',
-}
-const report = {
-  complete: true,
-  waits_for: '',
-  next: '',
-  counts: { commits: 2, kinds: { role: { written: 1, deleted: 0 }, token: { written: 3, deleted: 0 } } },
-  lost: [{ time: ago(100), changes: [{ kind: 'role', what: `role ${EAST}` }] }],
-  diverging: [],
-}
-
 const skipped = { step: 'handover', does: 'this step is skipped: the primary does not answer' }
 /** The readiness of a secondary whose primary has been silent for longer than a minute. */
-const lossyPlan = { goes_through: true, refused: '', warnings: [EAST], steps: [skipped] }
+const lossyPlan = { goes_through: true, refused: '', warnings: ['two writes are missing'], steps: [skipped] }
 const lossyReadiness = {
   mode: 'secondary',
   ready: true,
@@ -83,46 +62,73 @@ const lossyReadiness = {
   promotion_with_force: lossyPlan,
   lag: { primary: 'silent', last_contact_age_ms: 95_000 },
   license: { ends: '', seconds_left: 1_000_000, text: '' },
-  operation_token: { presented: { counts: true, why: '', expires: '', seconds_left: 600 }, generated: null },
+  operation_token: {
+    presented: { counts: true, why: '', expires: '', seconds_left: 600 },
+    generated: null,
+  },
 }
 
-/** The answers of both clusters by situation. `own` is the cluster whose page is open. */
-export const situations = {
-  healthy: { own: secondary(WEST, EAST), peer: primary(EAST, WEST) },
-  switching: {
-    own: secondary(WEST, EAST, { operation: { ...promotion, since: ago(4) } }),
-    peer: closed,
-  },
-  finishing: {
-    own: { ...primary(WEST, EAST, { ...promoted, operation: { ...promotion, step: 'open' } }), health: 503 },
-    peer: closed,
-  },
-  after: { own: primary(WEST, EAST, { ...promoted, secondaries: [] }), peer: closed },
-  following: {
-    own: primary(WEST, EAST, { ...promoted, secondaries: [] }),
-    peer: { ...closed, status: { ...closedFormerPrimary, operation: changing('update-primary') } },
-  },
-  dead: {
-    own: {
-      ...secondary(WEST, EAST, cutOff),
-      answers: {
-        '/secondary/readiness': [200, { data: lossyReadiness }],
-        '/secondary/promote': [200, { warnings: [EAST] }],
+/** Returns the answers of both clusters by situation. `own` is the cluster whose page is open. */
+export function createSituations(nameOf: (name: string) => string) {
+  const [EAST, WEST] = [nameOf('east'), nameOf('west')]
+  const closed: FakeCluster = { name: EAST, status: closedFormerPrimary }
+  const keyringFault = {
+    part: 'keyring',
+    ongoing: true,
+    text: `AccessDeniedException ${EAST}`,
+    since: ago(60),
+    last: ago(9),
+    ended: '',
+  }
+  const report = {
+    complete: true,
+    waits_for: '',
+    next: '',
+    counts: { commits: 2, kinds: { role: { written: 1, deleted: 0 }, token: { written: 3, deleted: 0 } } },
+    lost: [{ time: ago(100), changes: [{ kind: 'role', what: `role ${EAST}` }] }],
+    diverging: [],
+  }
+
+  return {
+    healthy: { own: secondary(WEST, EAST), peer: primary(EAST, WEST) },
+    switching: {
+      own: secondary(WEST, EAST, { operation: { ...promotion, since: ago(4) } }),
+      peer: closed,
+    },
+    finishing: {
+      own: {
+        ...primary(WEST, EAST, { ...promoted, operation: { ...promotion, step: 'open' } }),
+        health: 503,
+      },
+      peer: closed,
+    },
+    after: { own: primary(WEST, EAST, { ...promoted, secondaries: [] }), peer: closed },
+    following: {
+      own: primary(WEST, EAST, { ...promoted, secondaries: [] }),
+      peer: { ...closed, status: { ...closedFormerPrimary, operation: changing('update-primary') } },
+    },
+    dead: {
+      own: {
+        ...secondary(WEST, EAST, cutOff),
+        answers: {
+          '/secondary/readiness': [200, { data: lossyReadiness }],
+          '/secondary/promote': [200, { warnings: [EAST] }],
+        },
       },
     },
-  },
-  revoked: { own: secondary(WEST, EAST, cutOff), peer: primary(EAST, WEST, alone) },
-  disaster: { own: primary(WEST, EAST, { ...promoted, ...alone }) },
-  report: {
-    own: { ...closed, answers: { '/dr/divergence': [200, { data: report }] } },
-    peer: primary(WEST, EAST, { ...promoted, ...alone }),
-  },
-  'kms-off': {
-    own: primary(EAST, WEST, { recent_faults: [keyringFault] }),
-    peer: secondary(WEST, EAST),
-  },
-  single: { own: { name: EAST, status: { mode: 'disabled' } }, isSingle: true },
-} as const satisfies Readonly<Record<string, Situation>>
+    revoked: { own: secondary(WEST, EAST, cutOff), peer: primary(EAST, WEST, alone) },
+    disaster: { own: primary(WEST, EAST, { ...promoted, ...alone }) },
+    report: {
+      own: { ...closed, answers: { '/dr/divergence': [200, { data: report }] } },
+      peer: primary(WEST, EAST, { ...promoted, ...alone }),
+    },
+    'kms-off': {
+      own: primary(EAST, WEST, { recent_faults: [keyringFault] }),
+      peer: secondary(WEST, EAST),
+    },
+    single: { own: { name: EAST, status: { mode: 'disabled' } }, isSingle: true },
+  } as const satisfies Readonly<Record<string, Situation>>
+}
 
 const healthOf = ({ status, health }: FakeCluster): number =>
   health ?? ((status as { mode?: string }).mode === 'secondary' ? 472 : 200)

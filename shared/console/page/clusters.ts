@@ -1,73 +1,125 @@
 import type { ClusterCondition } from '../../set/condition.ts'
 import { judgeSet } from '../../set/overview.ts'
-import type {
-  ClusterAnswer,
-  ClusterStatus,
-  KnownCluster,
-  ObservedCluster,
-  RunningOperation,
-} from '../../set/status.ts'
-import { formatTimeSpan } from '../../values/words.ts'
-import {
-  type ChartSize,
-  chooseLagScaleTop,
-  computeReplicationLags,
-  describeReplicationLags,
-  plotLagLines,
-} from '../lag.ts'
-import { linkedPageUrl } from '../links.ts'
-import { listProgressBars, listSteps } from '../progress.ts'
+import type { PairSituation, PairVerdict } from '../../set/pair.ts'
+import type { ClusterAnswer, ClusterStatus, KnownCluster, ObservedCluster } from '../../set/status.ts'
+import { quoteName } from '../../values/words.ts'
+import { listDuties } from '../commands.ts'
+import { describeLagBriefly, regionOfAddress, stateBegan } from '../facts.ts'
+import { computeReplicationLags } from '../lag.ts'
+import { apiBaseUrl, linkedPageUrl } from '../links.ts'
+import { ownApiUrl } from './ask.ts'
 import {
   ageElement,
+  createCommand,
   createElement,
-  createSvgElement,
   createTable,
   createTermList,
   elementById,
   replaceContent,
   showText,
 } from './dom.ts'
-import { observedClusters, pageModel } from './model.ts'
+import { showLag } from './lag-chart.ts'
+import { noteState, observedClusters, pageModel } from './model.ts'
+import { showWork } from './work.ts'
 
-/** Shows both clusters, and the verdict on the pair. */
+/** Shows both clusters, the verdict, and the next task. */
 export function showClusters(now: number): void {
   const { own, peer } = pageModel
   const { verdict, cards, task } = judgeSet(observedClusters())
   showText('verdict-sentence', verdict.sentence)
-  showText('task', task)
+  showText('task', `Next: ${task}`)
   elementById('verdict').className = verdict.severity
+  elementById('task-link').hidden =
+    own.answer?.status.mode !== 'secondary' || !LEADING_TO_SWITCH.includes(verdict.situation)
   const name = own.answer?.cluster ?? ''
-  showText('own-name', name)
-  document.title = name === '' ? 'cloud-auth' : `${name} · cloud-auth`
+  showText('own-name', quoteName(name))
+  document.title = name === '' ? 'cloud-auth' : `${quoteName(name)} · cloud-auth`
   const [ownCard, peerCard] = cards
-  if (ownCard) showCluster('own', 'This cluster', own, ownCard)
-  if (peer && peerCard) showCluster('peer', `The other cluster, ${peer.origin}`, peer.seen, peerCard)
+  const lags = computeReplicationLags(observedClusters(), now)
+  const factsOf = ({ answer }: ObservedCluster): string =>
+    answer ? describeLagBriefly(answer.status, lags) : ''
+  if (ownCard)
+    showCard('own', own, ownCard, {
+      verdict,
+      lag: factsOf(own),
+      address: location.origin,
+      region: pageModel.readiness?.fields.region?.own ?? '',
+    })
+  if (peer && peerCard)
+    showCard('peer', peer.seen, peerCard, {
+      verdict,
+      lag: factsOf(peer.seen),
+      address: peer.origin,
+      region: '',
+    })
   elementById('peer').hidden = !peer
+  showSections()
+  showDuties(verdict)
   showLag(now)
   showWork()
   showOthers()
 }
 
-function showCluster(
-  id: 'own' | 'peer',
-  title: string,
-  { answer }: ObservedCluster,
-  condition: ClusterCondition,
-): void {
-  const target = elementById(id)
-  target.className = condition.severity
-  target.dataset['state'] = condition.state
-  replaceContent(target, [title, condition, answer], () => [
-    createElement('h3', {}, answer?.cluster || title),
-    createElement('p', { class: 'dim' }, title),
-    createElement('p', { class: condition.severity }, createElement('strong', {}, condition.title)),
-    createElement('p', {}, condition.sentence),
-    answer ? createElement('p', { class: 'dim' }, 'Answered ', ageElement(answer.at), '.') : undefined,
-    answer ? factsOf(answer) : undefined,
-  ])
+/** Situations in which this cluster may have to take over. */
+const LEADING_TO_SWITCH: readonly PairSituation[] = ['primary-silent', 'handed-over', 'no-primary', 'closed']
+
+/** Hides sections that need a DR set, if the cluster is in none and the page knows no other cluster. */
+function showSections(): void {
+  const isSingle = !pageModel.peer && pageModel.own.answer?.status.mode === 'disabled'
+  for (const one of document.querySelectorAll<HTMLElement>('[data-needs="set"]')) one.hidden = isSingle
 }
 
-const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
+interface CardFacts {
+  verdict: PairVerdict
+  lag: string
+  address: string
+  region: string
+}
+
+const PLACES = { own: 'this page’s cluster', peer: 'the other cluster' }
+
+function showCard(
+  id: 'own' | 'peer',
+  { name, answer }: ObservedCluster,
+  condition: ClusterCondition,
+  { verdict, lag, address, region }: CardFacts,
+): void {
+  const { severity, state, title, sentence } = condition
+  const target = elementById(id)
+  target.className = severity
+  target.dataset['state'] = state
+  replaceContent(elementById(`${id}-head`), [name, title, severity, answer === undefined], () => [
+    createElement('h3', {}, name, ' ', answer && createElement('span', { class: 'dim' }, PLACES[id])),
+    createElement('p', { class: severity }, createElement('strong', {}, title)),
+  ])
+  // the headline and the list of steps are not repeated
+  const isSaid = verdict.sentence.includes(sentence) || (state === 'changing' && verdict.severity === 'busy')
+  showText(`${id}-sentence`, isSaid ? '' : sentence)
+  const began = stateBegan(state, answer?.status)
+  const since = began ?? noteState(id, state)
+  const where = region || regionOfAddress(address) || regionOfAddress(ownAddress(answer?.status))
+  replaceContent(elementById(`${id}-facts`), [began, since, lag, where, address], () => [
+    createTermList([
+      [began === undefined ? 'seen here since' : 'since', ageElement(since)],
+      ['lag', lag],
+      ['region', where || 'unknown'],
+      ['clients’ address', address],
+    ]),
+  ])
+  elementById(`${id}-details`).hidden = !answer
+  replaceContent(elementById(`${id}-raw`), answer && { ...answer, at: 0 }, () =>
+    answer
+      ? [createElement('p', { class: 'dim' }, 'Answered ', ageElement(answer.at), '.'), rawFacts(answer)]
+      : [],
+  )
+  const age = elementById(`${id}-raw`).querySelector('[data-at]')
+  if (answer && age) age.setAttribute('data-at', String(answer.at))
+}
+
+const ownAddress = (status: ClusterStatus | undefined): string =>
+  status?.mode === 'primary' ? status.address : ''
+
+const rawFacts = ({ health, version, status }: ClusterAnswer): HTMLElement =>
   createTermList([
     ['mode', status.mode],
     ['state', status.state],
@@ -97,133 +149,26 @@ const readinessText = ({ readiness, mode }: ClusterStatus): string => {
   if (!readiness)
     return mode === 'secondary' ? 'not checked since its role or its link to the primary changed' : ''
   const verdict = readiness.ready ? 'yes' : `no: ${readiness.refused_by.join(', ')}`
-  return `${verdict}, checked ${formatTimeSpan(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
+  return `${verdict}, checked at ${readiness.tried}`
 }
 
-const BOX: ChartSize = { width: 600, height: 140 }
-
-function showLag(now: number): void {
-  const lags = computeReplicationLags(observedClusters(), now)
-  showText('lag-words', describeReplicationLags(lags), lags.lost ? 'busy' : '')
-  const { samples } = pageModel
-  const top = chooseLagScaleTop(samples)
-  const lines = (['stored', 'lost'] as const).map(which => ({
-    which,
-    of: plotLagLines(samples, which, BOX, now),
-  }))
-  replaceContent(elementById('lag-drawn'), [top, lines], () => [
-    createElement(
-      'p',
-      {},
-      createElement('span', { class: 'key stored' }, 'age of the newest stored entry'),
-      createElement('span', { class: 'key lost' }, 'possible loss if promoted now'),
-    ),
-    createSvgElement(
-      'svg',
-      {
-        viewBox: `-64 -14 ${BOX.width + 76} ${BOX.height + 44}`,
-        role: 'img',
-        'aria-label': `Both lags of the last ten minutes, up to ${formatTimeSpan(top)}`,
-      },
-      ...[0, 0.5, 1].flatMap(part => [
-        createSvgElement('line', {
-          class: 'axis',
-          x1: 0,
-          x2: BOX.width,
-          y1: BOX.height * part,
-          y2: BOX.height * part,
-        }),
-        createSvgElement(
-          'text',
-          { x: -6, y: BOX.height * part + 4, 'text-anchor': 'end' },
-          `${(top * (1 - part)) / 1000} s`,
-        ),
-      ]),
-      createSvgElement('text', { x: 0, y: BOX.height + 24 }, '10 min ago'),
-      createSvgElement('text', { x: BOX.width, y: BOX.height + 24, 'text-anchor': 'end' }, 'now'),
-      ...lines.flatMap(({ which, of }) =>
-        of.map(points => createSvgElement('polyline', { class: which, points })),
-      ),
-    ),
+/** Shows the remaining duties after a take-over, while one cluster serves and the other does not follow it. */
+function showDuties({ situation, primary }: PairVerdict): void {
+  const { own, peer } = pageModel
+  const isOwn = primary ? primary === own : own.answer?.status.mode === 'primary'
+  const isDue =
+    peer !== undefined &&
+    (situation === 'unfollowed' || situation === 'revoked' || (situation === 'peer-silent' && isOwn))
+  elementById('duties').hidden = !isDue
+  elementById('duties-link').hidden = !isDue
+  if (!isDue) return
+  const [mine, theirs] = [ownApiUrl, apiBaseUrl(peer.origin)]
+  const follower = isOwn ? peer.seen : own
+  const name = follower.answer?.status.memberName || follower.answer?.cluster || 'name-of-the-former-primary'
+  const duties = listDuties({ primary: isOwn ? mine : theirs, follower: isOwn ? theirs : mine, name })
+  replaceContent(elementById('duties-shown'), duties, () => [
+    createElement('ol', {}, ...duties.map(createCommand)),
   ])
-}
-
-function showWork(): void {
-  const both = [
-    { name: 'own', seen: pageModel.own },
-    { name: 'peer', seen: pageModel.peer?.seen },
-  ] as const
-  const parts = both.flatMap(({ name, seen }) => {
-    const answer = seen?.answer
-    return answer
-      ? [
-          {
-            cluster: answer.cluster,
-            status: answer.status,
-            progress: listProgressBars(answer.status),
-            operation: answer.status.operation ?? pageModel.lastOperations[name],
-          },
-        ]
-      : []
-  })
-  replaceContent(
-    elementById('work-shown'),
-    parts.map(({ cluster, status, progress, operation }) => [
-      cluster,
-      progress,
-      operation,
-      status.operation?.id,
-      status.lastError,
-    ]),
-    () => {
-      const shown = parts.flatMap(({ cluster, status, progress, operation }) => [
-        ...progress.map(({ what, text, part }) =>
-          createElement(
-            'p',
-            {},
-            `${what} on ${cluster}: ${text} `,
-            part === undefined
-              ? undefined
-              : createElement('progress', { max: 1, value: part, 'aria-label': `${what} on ${cluster}` }),
-          ),
-        ),
-        ...(operation ? [operationShown(cluster, status, operation)] : []),
-      ])
-      return shown.length > 0 ? shown : [createElement('p', {}, 'No operation, sync or reindex is running.')]
-    },
-  )
-}
-
-/** Shows the steps of a running operation, or how an observed operation ended. */
-function operationShown(
-  cluster: string,
-  { operation: running, lastError }: ClusterStatus,
-  operation: RunningOperation,
-): HTMLElement {
-  const isRunning = running?.id === operation.id
-  const failed = !isRunning && lastError?.operation?.name === operation.name ? lastError.text : ''
-  const ending = failed === '' ? 'has ended' : `failed: ${failed}`
-  const steps = listSteps(operation).map(step =>
-    isRunning || failed !== '' ? step : { ...step, state: 'done' as const },
-  )
-  return createElement(
-    'div',
-    { 'data-operation': operation.name, 'data-over': !isRunning },
-    createElement('h3', {}, `${operation.name} on ${cluster} ${isRunning ? 'is running' : ending}`),
-    createElement(
-      'ol',
-      {},
-      ...steps.map(({ name, does, state }) =>
-        createElement(
-          'li',
-          { class: state.replace(' ', '-'), 'aria-current': state === 'now' ? 'step' : undefined },
-          does === '' ? name : `${name}: ${does}`,
-          state === 'done' ? ' ✓' : undefined,
-        ),
-      ),
-    ),
-    isRunning && operation.error !== '' ? createElement('p', { class: 'busy' }, operation.error) : undefined,
-  )
 }
 
 function showOthers(): void {

@@ -96,3 +96,18 @@ export function refreshAges(spanOf: (ms: number) => string, now: number): void {
   for (const one of document.querySelectorAll('[data-at]'))
     one.textContent = `${spanOf(now - Number(one.getAttribute('data-at')))} ago`
 }
+
+/** Creates a list item with a purpose and a command, which a button copies. */
+export function createCommand({ what, text }: { what: string; text: string }): HTMLLIElement {
+  const shown = createElement('pre', { tabindex: 0 }, text)
+  const button = createElement('button', { type: 'button', class: 'copy' }, 'Copy')
+  button.addEventListener('click', () => {
+    const isCopied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))
+    isCopied.then(
+      () => (button.textContent = 'Copied'),
+      // without a clipboard the command is selected, so that a key copies it
+      () => getSelection()?.selectAllChildren(shown),
+    )
+  })
+  return createElement('li', {}, createElement('p', {}, what, ' ', button), shown)
+}

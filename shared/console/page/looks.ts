@@ -18,6 +18,7 @@ import { apiBaseUrl, consolePageUrl } from '../links.ts'
 import { describeLossReport, type LossReport, readLossReport } from '../report.ts'
 import { type ApiAnswer, askApi, faultText, ownApiUrl } from './ask.ts'
 import {
+  createCommand,
   createElement,
   createTable,
   createTermList,
@@ -110,13 +111,15 @@ export function showExpiries(now: number): void {
   const rows: ExpiryDescription[] = [
     ...(readiness
       ? listTokenExpiries(readiness, now)
-      : [
-          {
-            what: 'the prepared token',
-            tone: 'unknown',
-            text: 'request the readiness with the prepared token',
-          } as const,
-        ]),
+      : answer?.status.mode === 'disabled'
+        ? []
+        : [
+            {
+              what: 'the prepared token',
+              tone: 'unknown',
+              text: 'request the readiness with the prepared token',
+            } as const,
+          ]),
     answer && answer.licenceEnds === undefined
       ? ({ what: 'the licence', tone: 'unknown', text: 'there is none' } as const)
       : describeExpiry('the licence', 'licence', answer?.licenceEnds, now),
@@ -244,12 +247,9 @@ export function showShellCommands(): void {
     other,
     name: answer?.status.memberName || answer?.cluster || '',
   })
-  replaceContent(elementById('commands-shown'), commands, () =>
-    commands.flatMap(({ what, text }) => [
-      createElement('p', {}, what),
-      createElement('pre', { tabindex: 0 }, text),
-    ]),
-  )
+  replaceContent(elementById('commands-shown'), commands, () => [
+    createElement('ul', {}, ...commands.map(createCommand)),
+  ])
 }
 
 /** Adds the handlers of the report, roles and explain buttons. */

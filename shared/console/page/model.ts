@@ -80,12 +80,28 @@ export async function observeOwnCluster(): Promise<void> {
 export async function observePeerCluster(): Promise<void> {
   const { peer } = pageModel
   if (!peer) return
-  const seen = await observe(apiBaseUrl(peer.origin), peer.seen)
+  const observed = await observe(apiBaseUrl(peer.origin), peer.seen)
+  // a cluster that claims the name of this cluster is shown with its address
+  const seen =
+    observed.name === pageModel.own.name
+      ? { ...observed, name: `${observed.name} at ${peer.origin}` }
+      : observed
   pageModel.peer = { ...peer, seen }
   pageModel.lastOperations = {
     ...pageModel.lastOperations,
     peer: seen.answer?.status.operation ?? pageModel.lastOperations.peer,
   }
+}
+
+const statesSeen = new Map<string, { state: string; since: number }>()
+
+/** Records a state of a cluster. @returns since when this page has seen the state, in epoch milliseconds */
+export function noteState(id: string, state: string): number {
+  const before = statesSeen.get(id)
+  if (before?.state === state) return before.since
+  const since = Date.now()
+  statesSeen.set(id, { state, since })
+  return since
 }
 
 export const observedClusters = (): ObservedCluster[] => [

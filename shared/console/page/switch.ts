@@ -1,5 +1,6 @@
 import type { AnnouncedTakeOver } from '../../set/take-over.ts'
 import { announceFor, checkPromotionButton, type ShownReadiness, toShownReadiness } from '../allowed.ts'
+import { operationSteps } from '../progress.ts'
 import { askApi, faultText, ownApiUrl } from './ask.ts'
 import { createElement, createTable, elementById, inputById, replaceContent, showText } from './dom.ts'
 import { omittedFieldsNote } from './looks.ts'
@@ -46,6 +47,7 @@ export function showRoleSwitch(now: number): void {
   replaceContent(elementById('readiness-shown'), [readiness, planned?.isLossy], () =>
     readiness ? readinessShown(readiness, planned?.isLossy ?? false) : [],
   )
+  showSteps(readiness)
   showLoss(announced)
   const { allowed, why } = checkPromotionButton(input)
   const button = elementById('promote', HTMLButtonElement)
@@ -56,6 +58,27 @@ export function showRoleSwitch(now: number): void {
     : 'Ready for a planned switch. No write is lost, and for some seconds no cluster serves.'
   const text = pageModel.isPromotionOrdered ? 'The promotion is running.' : why || ready
   showText('promote-why', text, allowed && announced?.isLossy ? 'bad' : '')
+}
+
+/** Shows the steps of a take-over at its button, until the readiness names the steps. */
+function showSteps(readiness: ShownReadiness | undefined): void {
+  const { mode, operation } = pageModel.own.answer?.status ?? {}
+  const isShown = mode === 'secondary' && !readiness?.fields.promotion?.steps.length
+  const step = operation?.name === 'promotion' ? operation.step : ''
+  replaceContent(elementById('switch-steps'), [isShown, step], () =>
+    isShown
+      ? [
+          createElement('h3', {}, 'Steps of a take-over'),
+          createElement(
+            'ol',
+            {},
+            ...Object.entries(operationSteps['promotion'] ?? {}).map(([name, does]) =>
+              createElement('li', name === step ? { class: 'now' } : {}, `${name}: ${does}`),
+            ),
+          ),
+        ]
+      : [],
+  )
 }
 
 /** Shows what a lossy take-over leaves out and may lose, with a confirmation of its own. */
