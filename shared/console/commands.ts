@@ -82,3 +82,19 @@ export function buildShellCommands({ own, other, name }: Places): ShellCommand[]
     },
   ]
 }
+
+/** Returns the commands that find the audit entry of a request. @param id the answer's `request_id`; empty: unknown */
+export function findEntryCommands(id: string): ShellCommand[] {
+  const wanted = /^[\w-]{1,128}$/.test(id) ? id : '<request_id>'
+  const jq = quoteForShell(`select(.audit == "response" and .request.id == "${wanted}")`)
+  return [
+    {
+      what: 'On AWS, in the log group of the audit log:',
+      text: `aws logs filter-log-events --log-group-name "$AUDIT_LOG_GROUP" --filter-pattern ${quoteForShell(`{ $.request.id = "${wanted}" }`)} --query 'events[].message' --output text`,
+    },
+    {
+      what: 'On a laptop, in the folder of the cluster:',
+      text: `jq -c ${jq} "$CLUSTER_FOLDER/audit.log"`,
+    },
+  ]
+}

@@ -144,6 +144,73 @@ test.each(Object.entries(situations))(
   },
 )
 
+test('an error replaces the old result, and says in a sentence what was refused', async () => {
+  const { page, context } = await openSituation(situations.healthy)
+  let refusal: { status: number; json: object } | undefined
+  await context.route('**/v1/**', route => {
+    const { pathname } = new URL(route.request().url())
+    if (refusal && !/health|status/.test(pathname)) return route.fulfill(refusal)
+    if (pathname.endsWith('/sys/auth'))
+      return route.fulfill({ json: { data: { 'cloud/': { type: 'aws', accessor: 'a' } } } })
+    if (pathname.endsWith('/roles')) return route.fulfill({ json: { data: { keys: ['app'] } } })
+    if (pathname.endsWith('/certificates')) return route.fulfill({ status: 403, json: { errors: ['no'] } })
+    if (pathname.endsWith('/role/app')) return route.fulfill({ json: { data: { auth_type: 'iam' } } })
+    if (pathname.endsWith('/explain'))
+      return route.fulfill({ json: { data: { role: 'app', checks: [{ check: 'bound', verdict: 'fail' }] } } })
+    if (pathname.endsWith('/divergence')) return route.fulfill({ json: { data: { complete: true } } })
+    return route.fallback()
+  })
+  const press = async () => {
+    for (const id of ['#roles-ask', '#report-ask', '#explain-form button']) await page.click(id)
+  }
+  await page.fill('#explain-role', 'app')
+  await press()
+  await page.waitForSelector('#explain-shown table')
+  await page.waitForSelector('#roles-shown button')
+  await page.waitForSelector('#report-shown p')
+  expect(await page.textContent('#ends-shown')).toContain('may not do this (403): no.')
+  await page.click('#roles-shown button')
+  await page.waitForSelector('#role-shown h3')
+  refusal = { status: 404, json: { errors: [] } }
+  await press()
+  for (const name of ['roles', 'report', 'explain']) {
+    await page.waitForSelector(`#${name}-said.bad`)
+    expect(await page.textContent(`#${name}-said`)).toMatch(/^There is nothing at this path \(404\)\./)
+    expect(await page.textContent(`#${name}-shown`)).toBe('')
+  }
+  expect(await page.textContent('#role-shown')).toBe('')
+  await page.fill('#explain-login', '[]')
+  await page.click('#explain-form button')
+  expect(await page.textContent('#explain-said')).toContain('must be a JSON object')
+  await context.close()
+})
+
+test('a pasted audit entry names the rule, the seen value, and what to do', async () => {
+  const { page, context, faults } = await openSituation(plain.single)
+  const evil = '<img src=x onerror="alert(1)">'
+  await page.fill(
+    '#refused-entry',
+    JSON.stringify({
+      audit: 'response',
+      error: 'invalid_request',
+      request: { id: 'r-1', path: 'auth/cloud/login', data: { role: evil } },
+      reason: { why: 'not-bound_account_id', check: 'bound_account_id', seen: evil },
+    }),
+  )
+  await page.click('#refused-form button')
+  const shown = await page.textContent('#refused-shown')
+  expect(shown).toMatch(/The rule not-bound_account_id refused.*What to do: If the workload.*seen<img src=x/)
+  await page.fill('#request-id', 'r-1')
+  expect(await page.textContent('#finding-shown')).toContain('.request.id == "r-1"')
+  await page.fill('#refused-entry', 'nothing')
+  await page.click('#refused-form button')
+  expect(await page.textContent('#refused-shown')).toBe('')
+  expect(await page.textContent('#refused-said')).toContain('no audit entry')
+  expect(await page.$$eval('main img', all => all.length)).toBe(0)
+  expect(faults).toEqual([])
+  await context.close()
+})
+
 test('a lossy take-over is refused without its own confirmation, and is never called planned', async () => {
   const { page, context, faults } = await opened(browser, 'about:blank')
   const promotions: unknown[] = []

@@ -1,6 +1,7 @@
 import { parseJson } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { anyShape, objectShape, textArrayShape } from '../../values/shape.ts'
+import { describeRefusedAnswer } from '../refusal.ts'
 
 /** The API of the cluster that serves this page. The page sends tokens to no other API. */
 export const ownApiUrl = new URL('../v1/', document.baseURI).href
@@ -11,7 +12,7 @@ export interface ApiAnswer {
   body: unknown
   /** the `data` of the body, if any */
   data: unknown
-  /** `refused`: status and errors of a refusal; empty: the request succeeded */
+  /** `refused`: a refusal in a sentence; empty: the request succeeded */
   refused: string
   warnings: readonly string[]
   /** seconds after which the request may be repeated; undefined: no Retry-After */
@@ -47,15 +48,16 @@ export async function askApi(api: string, path: string, question: Question = {})
   })
   const read = parseJson(await response.text())
   const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const retryAfter = Number.isNaN(retry) ? undefined : retry
   const { data, errors = [], warnings = [] } = readShape(bodyShape, read).fields
   return {
     status: response.status,
     isOk: response.ok,
     body: read,
     data,
-    refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'no reason given'}`,
+    refused: response.ok ? '' : describeRefusedAnswer({ status: response.status, errors, retryAfter }),
     warnings,
-    retryAfter: Number.isNaN(retry) ? undefined : retry,
+    retryAfter,
   }
 }
 

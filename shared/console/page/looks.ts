@@ -8,15 +8,11 @@ import {
   listTokenExpiries,
   readCertificateNotAfter,
 } from '../ends.ts'
-import {
-  formatCheckValue,
-  type LoginExplanation,
-  parseLoginJson,
-  readLoginExplanation,
-} from '../explained.ts'
+import { formatCheckValue } from '../explained.ts'
 import { apiBaseUrl, consolePageUrl } from '../links.ts'
 import { describeLossReport, type LossReport, readLossReport } from '../report.ts'
-import { type ApiAnswer, askApi, faultText, ownApiUrl } from './ask.ts'
+import { askApi, faultText, ownApiUrl } from './ask.ts'
+import { askFor, askOrThrow, clearResult } from './asking.ts'
 import {
   createCommand,
   createElement,
@@ -25,7 +21,6 @@ import {
   elementById,
   inputById,
   replaceContent,
-  showText,
 } from './dom.ts'
 import { pageModel } from './model.ts'
 
@@ -39,30 +34,17 @@ export const omittedFieldsNote = (odd: readonly string[]): HTMLElement[] =>
     ? []
     : [createElement('p', { class: 'dim' }, `omitted fields of another version: ${odd.join(', ')}`)]
 
-/** Sends a request and shows a failure in the element `<name>-said`. @returns a successful answer */
-async function askAndReport(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
-  showText(`${name}-said`, 'Requesting …')
-  try {
-    const token = pageModel.token || pageModel.operationToken
-    const answer = await askApi(ownApiUrl, path, { token, ...(body ? { body } : {}) })
-    const why = token === '' ? ' (no token was entered)' : ''
-    showText(`${name}-said`, answer.isOk ? '' : answer.refused + why, answer.isOk ? '' : 'bad')
-    return answer.isOk ? answer : undefined
-  } catch (error) {
-    showText(`${name}-said`, `No answer: ${faultText(error)}`, 'bad')
-    return undefined
-  }
+const reportAt = async (after: string): Promise<LossReport> => {
+  const query = after === '' ? '' : `?after=${encodeURIComponent(after)}`
+  return readLossReport((await askOrThrow(`sys/replication/dr/divergence${query}`)).data)
 }
 
-async function askReport(after = ''): Promise<void> {
-  const query = after === '' ? '' : `?after=${encodeURIComponent(after)}`
-  const answer = await askAndReport('report', `sys/replication/dr/divergence${query}`)
-  if (!answer) return
-  const report = readLossReport(answer.data)
-  const target = elementById('report-shown')
-  if (after === '') replaceContent(target, report, () => reportShown(report))
-  else target.append(lostTable(report), ...moreOf(report))
-}
+const askReport = (): Promise<void> =>
+  askFor(
+    'report',
+    () => reportAt(''),
+    report => replaceContent(elementById('report-shown'), report, () => reportShown(report)),
+  )
 
 function reportShown(report: LossReport): HTMLElement[] {
   const { kinds, diverging } = report
@@ -97,11 +79,21 @@ const lostTable = ({ lost }: LossReport): HTMLElement =>
 function moreOf({ next }: LossReport): HTMLElement[] {
   if (next === '') return []
   const button = createElement('button', { type: 'button' }, 'More')
+  const said = createElement('span', { class: 'bad', role: 'status' })
   button.addEventListener('click', () => {
-    button.remove()
-    void askReport(next)
+    said.textContent = ''
+    reportAt(next).then(
+      report => {
+        const parts = [lostTable(report), ...moreOf(report)]
+        button.replaceWith(...parts)
+        said.remove()
+      },
+      (error: Error) => {
+        said.textContent = error.message
+      },
+    )
   })
-  return [button]
+  return [button, said]
 }
 
 /** Shows tokens, certificates and licences that expire. */
@@ -141,49 +133,70 @@ export function showExpiries(now: number): void {
   ])
 }
 
-/** Returns the names of a listing. An empty listing is answered with 404. */
-async function namesAt(path: string): Promise<readonly string[]> {
-  const answer = await askApi(ownApiUrl, `${path}?list=true`, { token: pageModel.token })
-  return readShape(listShape, answer.data).fields.keys ?? []
+/** The names of a listing, or why the names are unknown. */
+type Listing = { names: readonly string[] } | { fault: string }
+
+/** Reads the names of a listing. An empty listing is answered with 404. */
+async function namesAt(path: string): Promise<Listing> {
+  try {
+    const answer = await askApi(ownApiUrl, `${path}?list=true`, { token: pageModel.token })
+    if (!answer.isOk && answer.status !== 404) return { fault: answer.refused }
+    return { names: readShape(listShape, answer.data).fields.keys ?? [] }
+  } catch (error) {
+    return { fault: `The cluster did not answer: ${faultText(error)}.` }
+  }
 }
 
 const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
-async function askRoles(): Promise<void> {
-  const answer = await askAndReport('roles', 'sys/auth')
-  if (!answer) return
+const askRoles = (): Promise<void> => {
+  clearResult('role')
+  return askFor('roles', readMounts, ({ found, certificates }) => {
+    pageModel.certificates = certificates
+    showExpiries(Date.now())
+    const rows = found.map(({ path, type, accessor, roles }) => [
+      path,
+      type,
+      accessor,
+      'fault' in roles
+        ? createElement('span', { class: 'bad' }, roles.fault)
+        : createElement(
+            'span',
+            {},
+            ...(roles.names.length === 0 ? ['none'] : roles.names.map(role => roleButton(path, role))),
+          ),
+    ])
+    replaceContent(elementById('roles-shown'), found, () => [
+      createTable(['mount', 'type', 'accessor', 'roles'], rows),
+    ])
+  })
+}
+
+async function readMounts() {
+  const answer = await askOrThrow('sys/auth')
   const { mounts = {} } = readShape(mountsShape, { mounts: answer.data }).fields
   const methods = Object.entries(mounts)
     .map(([path, { type, accessor }]) => ({ path: path.replace(/\/$/, ''), type, accessor }))
     .filter(({ type }) => type !== 'token')
-  const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
-  const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? [] }))
-  pageModel.certificates = (await Promise.all(methods.map(({ path }) => certificatesOf(path)))).flat()
-  showExpiries(Date.now())
-  const rows = found.map(({ path, type, accessor, roles }) => [
-    path,
-    type,
-    accessor,
-    createElement('span', {}, ...roles.map(role => roleButton(path, role))),
+  const [roles, certificates] = await Promise.all([
+    Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`))),
+    Promise.all(methods.map(({ path }) => certificatesOf(path))),
   ])
-  replaceContent(elementById('roles-shown'), found, () => [
-    createTable(['mount', 'type', 'accessor', 'roles'], rows),
-  ])
+  const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? { names: [] } }))
+  return { found, certificates: certificates.flat() }
 }
 
 async function certificatesOf(mount: string): Promise<ExpiryDescription[]> {
   const path = `auth/${segment(mount)}/config/certificate`
-  const names = await namesAt(`${path}s`)
+  const listed = await namesAt(`${path}s`)
+  if ('fault' in listed) return [{ what: `certificates of ${mount}`, tone: 'unknown', text: listed.fault }]
   return Promise.all(
-    names.map(async name => {
-      const { data } = await askApi(ownApiUrl, `${path}/${segment(name)}`, { token: pageModel.token })
-      const { cloud_public_cert: pem = '' } = readShape(certificateShape, data).fields
-      return describeExpiry(
-        `certificate ${name} of ${mount}`,
-        'certificate',
-        readCertificateNotAfter(pem),
-        Date.now(),
-      )
+    listed.names.map(async name => {
+      const what = `certificate ${name} of ${mount}`
+      const answer = await askOrThrow(`${path}/${segment(name)}`).catch((error: Error) => error)
+      if (answer instanceof Error) return { what, tone: 'unknown', text: answer.message } as const
+      const { cloud_public_cert: pem = '' } = readShape(certificateShape, answer.data).fields
+      return describeExpiry(what, 'certificate', readCertificateNotAfter(pem), Date.now())
     }),
   )
 }
@@ -194,48 +207,24 @@ function roleButton(mount: string, role: string): HTMLElement {
   return button
 }
 
-async function showRole(mount: string, role: string): Promise<void> {
-  const answer = await askAndReport('roles', `auth/${segment(mount)}/role/${segment(role)}`)
-  if (!answer) return
-  const fields = Object.entries(isObject(answer.data) ? answer.data : {})
-    .map(([name, value]) => [name, formatCheckValue(value)] as const)
-    .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
-  const target = elementById('role-shown')
-  replaceContent(target, [mount, role, fields], () => [
-    createElement('h3', {}, `Role ${role} of ${mount}`),
-    createTermList(fields),
-  ])
-  inputById('explain-mount').value = mount
-  inputById('explain-role').value = role
-  target.focus()
-}
-
-async function onExplain(event: Event): Promise<void> {
-  event.preventDefault()
-  const read = parseLoginJson(elementById('explain-login', HTMLTextAreaElement).value)
-  if ('fault' in read) return showText('explain-said', read.fault, 'bad')
-  const path = `auth/${segment(inputById('explain-mount').value)}/role/${segment(inputById('explain-role').value)}/explain`
-  const answer = await askAndReport('explain', path, read.login)
-  if (!answer) return
-  const explained = readLoginExplanation(answer.data)
-  replaceContent(elementById('explain-shown'), explained, () => explainedShown(explained))
-}
-
-const TONES: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad' }
-
-const explainedShown = ({ wouldSucceed, sentence, checks }: LoginExplanation): HTMLElement[] => [
-  createElement('p', { class: wouldSucceed ? 'good' : 'bad' }, sentence),
-  createTable(
-    ['check', 'verdict', 'message', 'value seen', 'value wanted'],
-    checks.map(one => [
-      one.check,
-      createElement('span', { class: TONES[one.verdict] ?? 'dim' }, one.verdict),
-      one.message,
-      one.seen,
-      one.wanted,
-    ]),
-  ),
-]
+const showRole = (mount: string, role: string): Promise<void> =>
+  askFor(
+    'role',
+    () => askOrThrow(`auth/${segment(mount)}/role/${segment(role)}`),
+    answer => {
+      const fields = Object.entries(isObject(answer.data) ? answer.data : {})
+        .map(([name, value]) => [name, formatCheckValue(value)] as const)
+        .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
+      const target = elementById('role-shown')
+      replaceContent(target, [mount, role, fields], () => [
+        createElement('h3', {}, `Role ${role} of ${mount}`),
+        createTermList(fields),
+      ])
+      inputById('explain-mount').value = mount
+      inputById('explain-role').value = role
+      target.focus()
+    },
+  )
 
 /** Shows the commands with the addresses and the name known so far. */
 export function showShellCommands(): void {
@@ -252,9 +241,8 @@ export function showShellCommands(): void {
   ])
 }
 
-/** Adds the handlers of the report, roles and explain buttons. */
+/** Adds the handlers of the report and roles buttons. */
 export function bindReadButtons(): void {
   elementById('report-ask').addEventListener('click', () => void askReport())
   elementById('roles-ask').addEventListener('click', () => void askRoles())
-  elementById('explain-form').addEventListener('submit', event => void onExplain(event))
 }

@@ -1,6 +1,8 @@
 import { formatTimeSpan } from '../../values/words.ts'
+import { clearResult } from './asking.ts'
 import { showClusters } from './clusters.ts'
-import { elementById, inputById, refreshAges, replaceContent, showText } from './dom.ts'
+import { elementById, inputById, refreshAges, showText } from './dom.ts'
+import { bindLoginForms, forgetLogins } from './logins.ts'
 import { bindReadButtons, showExpiries, showShellCommands } from './looks.ts'
 import { observeOwnCluster, observePeerCluster, pageModel, readPageSettings } from './model.ts'
 import { bindSwitchButtons, showRoleSwitch } from './switch.ts'
@@ -50,10 +52,8 @@ function useTokens(event: Event): void {
 function forgetTokens(): void {
   Object.assign(pageModel, { token: '', operationToken: '', readiness: undefined, certificates: [] })
   for (const id of ['token', 'operation-token']) inputById(id).value = ''
-  // a signed login is a secret while it is valid
-  elementById('explain-login', HTMLTextAreaElement).value = ''
-  for (const id of ['roles-shown', 'role-shown', 'report-shown', 'explain-shown'])
-    replaceContent(elementById(id), 'nothing', () => [])
+  forgetLogins()
+  for (const name of ['roles', 'role', 'report']) clearResult(name)
   sayTokens()
 }
 
@@ -72,6 +72,7 @@ elementById('access-form').addEventListener('submit', useTokens)
 elementById('forget').addEventListener('click', forgetTokens)
 bindSwitchButtons()
 bindReadButtons()
+bindLoginForms()
 sayTokens()
 setInterval(() => {
   const now = Date.now()

@@ -179,18 +179,29 @@ async function promote(force: boolean): Promise<void> {
   }
 }
 
+/**
+ * Requests the readiness again before a planned switch, because the primary may have fallen silent since: then the
+ * switch has become lossy. A loss that was accepted needs no second check.
+ */
+async function isStillAllowed(): Promise<boolean> {
+  if (announceFor(promotionInput(Date.now()))?.isLossy) return true
+  await askReadiness()
+  return checkPromotionButton(promotionInput(Date.now())).allowed
+}
+
 async function onPromote(event: Event): Promise<void> {
   event.preventDefault()
   if (elementById('promote', HTMLButtonElement).disabled) return
   const force = inputById('force').checked
-  // the primary may have fallen silent since the shown readiness, so a planned switch may have become lossy
-  await askReadiness()
-  if (!checkPromotionButton(promotionInput(Date.now())).allowed)
-    return showText('promote-said', 'The readiness has changed. Nothing was done.', 'bad')
   pageModel.isPromotionOrdered = true
-  showRoleSwitch(Date.now())
   showText('promote-said', 'The promotion was requested.', 'busy')
   showWarnings([])
+  showRoleSwitch(Date.now())
+  if (!(await isStillAllowed())) {
+    pageModel.isPromotionOrdered = false
+    showText('promote-said', 'The readiness has changed. Nothing was done.', 'bad')
+    return showRoleSwitch(Date.now())
+  }
   try {
     await promote(force)
   } catch (error) {
