@@ -209,7 +209,7 @@ describe('contents of the bundles', () => {
     )
     expect(html.match(/<script[^>]*>[^<]*/g)).toEqual(['<script type="module" src="page.js">'])
     expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/)
-    expect(script.length).toBeLessThan(64_000)
+    expect(script.length).toBeLessThan(80_000)
     expect(script + style).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|localStorage|sessionStorage|eval\(|https?:\/\/(?!www\.w3\.org\/2000\/svg|<)/,
     )

@@ -144,6 +144,32 @@ test.each(Object.entries(situations))(
   },
 )
 
+test('a planned switch that has become lossy since the readiness was shown is not requested', async () => {
+  const { page, context } = await openSituation(situations.healthy)
+  let primary = 'answers'
+  let promotions = 0
+  await context.route('**/secondary/readiness', route => {
+    const [, body] = situations.dead.own.answers['/secondary/readiness']
+    return route.fulfill({ json: { data: { ...body.data, lag: { primary } } } })
+  })
+  await context.route('**/secondary/promote', route => {
+    promotions += 1
+    return route.fulfill({ json: {} })
+  })
+  await page.fill('#operation-token', 'an operation token')
+  await page.press('#operation-token', 'Enter')
+  await page.click('#readiness-ask')
+  await page.fill('#confirm', situations.healthy.own.name)
+  await page.waitForSelector('#promote:enabled')
+  primary = 'silent'
+  await page.click('#promote')
+  await page.waitForSelector('#promote-said.bad')
+  expect(await page.textContent('#promote-said')).toBe('The readiness has changed. Nothing was done.')
+  expect(await page.isVisible('#loss')).toBe(true)
+  expect(promotions).toBe(0)
+  await context.close()
+})
+
 test('an error replaces the old result, and says in a sentence what was refused', async () => {
   const { page, context } = await openSituation(situations.healthy)
   let refusal: { status: number; json: object } | undefined
