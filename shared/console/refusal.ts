@@ -7,7 +7,7 @@ interface RefusedAnswer {
   retryAfter?: number | undefined
 }
 
-/** What each status code means for a person; other codes are shown as they are. */
+/** Meanings of status codes for a person. */
 const meanings: Readonly<Record<number, string>> = {
   400: 'The cluster refused the request',
   403: 'The token is missing, or may not do this',

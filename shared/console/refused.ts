@@ -35,7 +35,7 @@ const entryShape = objectShape(
   },
 )
 
-/** What an administrator does about a rule. The first row whose pattern matches applies. */
+/** Tasks of an administrator, by the violated rule. The first row whose pattern matches applies. */
 const advices: readonly (readonly [rule: RegExp, advice: string])[] = [
   [/^no-role$/, 'Write the role, or correct the name of the role in the login.'],
   [/^not-bound_/, 'If the workload should log in, add the seen value to this field of the role.'],
