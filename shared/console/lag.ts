@@ -106,3 +106,16 @@ export function plotLagLines(
   }
   return lines.map(points => points.join(' '))
 }
+
+/** Puts the history that a readiness answer reports before the samples of the page. */
+export function withLagHistory(
+  samples: readonly LagSample[],
+  history: readonly { time: string; age_ms: number }[],
+  now: number,
+): LagSample[] {
+  const first = samples[0]?.at ?? now
+  const older = history
+    .map(({ time, age_ms }) => ({ at: Date.parse(time), stored: Math.max(0, age_ms) }))
+    .filter(({ at }) => at < first && now - at <= LAG_CHART_SPAN_MS)
+  return [...older, ...samples]
+}

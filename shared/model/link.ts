@@ -106,6 +106,11 @@ export interface PrimaryContact {
   seq: number
   frontier: number
   epoch: string
+  /**
+   * `lags`: age in milliseconds of the newest entry here, in each of the last slots of ten seconds, the slot of `at`
+   * last; -1: unknown
+   */
+  lags?: readonly number[]
   /** addresses that the primary reported as its own */
   addresses: readonly string[]
   /** address of the primary for clients; absent or empty: not reported */

@@ -52,6 +52,8 @@ export const operationTokenShape = withTitle(
  * `roles`: token roles that make such batch tokens, by `policies` that allow a promotion.
  */
 export type PromotionPreparation = ValueOf<typeof operationTokenShape>
+/** Ages of the newest journal entry on a secondary at its heartbeats of the last ten minutes, oldest first. */
+export const lagHistoryShape = arrayShape(objectShape({ time: timeShape, age_ms: intShape }))
 export const readinessLicenseShape = objectShape({
   ends: timeOrEmptyShape,
   seconds_left: intShape,
@@ -67,7 +69,7 @@ const readinessShape = objectShape(
     license: readinessLicenseShape,
   },
   {
-    lag: objectShape({ primary: textShape }, { last_contact_age_ms: intShape }),
+    lag: objectShape({ primary: textShape }, { last_contact_age_ms: intShape, history: lagHistoryShape }),
     ready: flagShape,
     promotion: promotionPlanShape,
     promotion_with_force: promotionPlanShape,

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { quoteForShell } from '../../shared/console/commands.ts'
+import { PAIR_SEEN_AT } from '../builders/pair-seen.ts'
 import { type Opened, openBrowser, opened, shots } from './browser.ts'
 import { servePage } from './served.ts'
 import { createSituations, evilName, playSituation, type Situation } from './situations.ts'
@@ -167,6 +168,27 @@ test('a planned switch that has become lossy since the readiness was shown is no
   expect(await page.textContent('#promote-said')).toBe('The readiness has changed. Nothing was done.')
   expect(await page.isVisible('#loss')).toBe(true)
   expect(promotions).toBe(0)
+  await context.close()
+})
+
+test('the readiness of a secondary adds the lags before the page was opened', async () => {
+  const { page, context } = await openSituation(plain.healthy)
+  await context.route('**/dr/readiness', route => {
+    const [, body] = plain.dead.own.answers['/secondary/readiness']
+    const history = [300, 60].map(ago => ({
+      time: new Date(PAIR_SEEN_AT - ago * 1000).toISOString(),
+      age_ms: 4000,
+    }))
+    return route.fulfill({ json: { data: { ...body.data, lag: { primary: 'answers', history } } } })
+  })
+  expect(await page.textContent('#lag-since')).toBe('since you opened this page')
+  await page.fill('#token', 'a token')
+  await page.press('#token', 'Enter')
+  await page.click('#readiness-ask')
+  await page.waitForSelector('#lag-since:text-is("of the last ten minutes")')
+  const points = await page.waitForSelector('polyline.stored', { state: 'attached' })
+  // five of ten minutes ago is the middle of the chart
+  expect(await points.getAttribute('points')).toMatch(/^300\.0,\S+ 540\.0,/)
   await context.close()
 })
 

@@ -5,6 +5,7 @@ import {
   computeReplicationLags,
   describeReplicationLags,
   plotLagLines,
+  withLagHistory,
 } from '../lag.ts'
 import { createElement, createSvgElement, elementById, replaceContent, showText } from './dom.ts'
 import { observedClusters, pageModel } from './model.ts'
@@ -15,7 +16,9 @@ const BOX: ChartSize = { width: 600, height: 140 }
 export function showLag(now: number): void {
   const lags = computeReplicationLags(observedClusters(), now)
   showText('lag-words', describeReplicationLags(lags), lags.lost ? 'busy' : '')
-  const { samples } = pageModel
+  const history = pageModel.lagHistory
+  const samples = withLagHistory(pageModel.samples, history, now)
+  showText('lag-since', history.length === 0 ? 'since you opened this page' : 'of the last ten minutes')
   const top = chooseLagScaleTop(samples)
   const lines = (['stored', 'lost'] as const).map(which => ({
     which,

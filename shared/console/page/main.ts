@@ -50,7 +50,13 @@ function useTokens(event: Event): void {
 }
 
 function forgetTokens(): void {
-  Object.assign(pageModel, { token: '', operationToken: '', readiness: undefined, certificates: [] })
+  Object.assign(pageModel, {
+    token: '',
+    operationToken: '',
+    readiness: undefined,
+    certificates: [],
+    lagHistory: [],
+  })
   for (const id of ['token', 'operation-token']) inputById(id).value = ''
   forgetLogins()
   for (const name of ['roles', 'role', 'report']) clearResult(name)

@@ -14,6 +14,8 @@ export interface PageModel {
   /** the other cluster, if the page's settings name one */
   peer: { origin: string; seen: ObservedCluster } | undefined
   samples: readonly LagSample[]
+  /** lags before this page was opened, from the last readiness */
+  lagHistory: readonly { time: string; age_ms: number }[]
   /** the last operation seen on each cluster, running or ended */
   lastOperations: Readonly<Record<'own' | 'peer', RunningOperation | undefined>>
   token: string
@@ -29,6 +31,7 @@ export const pageModel: PageModel = {
   own: { name: 'This cluster' },
   peer: undefined,
   samples: [],
+  lagHistory: [],
   lastOperations: { own: undefined, peer: undefined },
   token: '',
   operationToken: '',

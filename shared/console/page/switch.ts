@@ -18,6 +18,7 @@ async function askReadiness(): Promise<void> {
       ? await askApi(ownApiUrl, `${DR}/secondary/readiness`, { body: { dr_operation_token: operationToken } })
       : await askApi(ownApiUrl, `${DR}/readiness`, { token: token || operationToken })
     pageModel.readiness = answer.isOk ? toShownReadiness(answer.data, Date.now()) : undefined
+    pageModel.lagHistory = pageModel.readiness?.fields.lag?.history ?? pageModel.lagHistory
     showText('readiness-said', answer.refused, answer.isOk ? '' : 'bad')
   } catch (error) {
     pageModel.readiness = undefined

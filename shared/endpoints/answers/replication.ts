@@ -1,5 +1,6 @@
 import { lossReportShape } from '../../set/loss.ts'
 import {
+  lagHistoryShape,
   operationTokenShape,
   promotionPlanShape,
   promotionStepsShape,
@@ -120,6 +121,7 @@ const secondaryReadiness = withTitle(
           primary_position: intShape,
           primary_frontier: intShape,
           clock_skew_ms: intShape,
+          history: withTitle('LagHistory', lagHistoryShape),
         },
       ),
     ),

@@ -16,6 +16,7 @@ import { planPromotion } from '../readiness/plan.ts'
 import { readPromotionPreparation } from '../readiness/preparation.ts'
 import { checkPlannedSwitch, describeSwitchSteps, findSuccessorFault } from '../readiness/switch-checks.ts'
 import { createPeerConnector } from '../secondary/connect.ts'
+import { listLagHistory } from '../secondary/lag-history.ts'
 
 /** Milliseconds to wait for the primary at each call. The request must end before API Gateway's timeout. */
 const READINESS_TIMEOUT_MS = 6000
@@ -60,7 +61,13 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
     promotion,
     promotion_with_force: withChanging(planPromotion(planning, { force: true }), changing),
     keyring: describeKeyringTest(facts.keyring, record.term),
-    lag: lagOf(facts, head),
+    lag: {
+      ...lagOf(facts, head),
+      history: (contact ? listLagHistory(contact) : []).map(({ at, lag }) => ({
+        time: formatTime(at),
+        age_ms: lag,
+      })),
+    },
     tree: { corrupted: facts.corrupted, reindexing: facts.reindexing },
     operation_token,
     ...own,

@@ -22,6 +22,7 @@ import {
   type StreamState,
   sendHeartbeat,
 } from './follower.ts'
+import { addLagToHistory } from './lag-history.ts'
 import { toUnansweredCall } from './silence.ts'
 
 /**
@@ -153,7 +154,8 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
       connectedSince: since,
       canaryAt: canaryOf(answered, follower.session.streaming),
     }
-    await ports.store.commit([putItem(place, contact)], now)
+    const lags = addLagToHistory(before?.data, contact)
+    await ports.store.commit([putItem(place, { ...contact, lags })], now)
     await rememberAddresses(ports, follower, answered.addresses)
     await rememberMembers(ports, now, known, [...answered.addresses, ...answered.memberAddresses])
     // a take-over needs the primary's newest term, even if nothing is encrypted with it yet

@@ -7,6 +7,7 @@ import {
   LAG_CHART_SPAN_MS,
   type LagSample,
   plotLagLines,
+  withLagHistory,
 } from '../../../shared/console/lag.ts'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { formatCount, formatTimeSpan } from '../../../shared/values/words.ts'
@@ -96,6 +97,20 @@ describe("the console's chart of lags", () => {
     expect(chooseLagScaleTop([])).toBe(10_000)
     expect(chooseLagScaleTop([{ at: NOW, stored: 10_001 }])).toBe(20_000)
     expect(chooseLagScaleTop([{ at: NOW, lost: 61_000 }])).toBe(100_000)
+  })
+
+  test('the reported history precedes the samples of the page', () => {
+    const at = (seconds: number) => new Date(NOW - seconds * 1000).toISOString()
+    const history = [
+      { time: at(700), age_ms: 1 },
+      { time: at(20), age_ms: -5 },
+      { time: at(5), age_ms: 3 },
+      { time: 'odd', age_ms: 4 },
+    ]
+    expect(withLagHistory([{ at: NOW - 10_000, stored: 7 }], history, NOW)).toEqual([
+      { at: NOW - 20_000, stored: 0 },
+      { at: NOW - 10_000, stored: 7 },
+    ])
   })
 
   test('samples that are too old are dropped', () => {

@@ -71,6 +71,7 @@ describe('readiness of a healthy pair', () => {
     })
     const { last } = await set.at('west').head()
     expect(shown.lag).toMatchObject({ applied: last, primary_position: last })
+    expect(shown.lag.history.at(-1)).toEqual({ time: expect.any(String), age_ms: expect.any(Number) })
   })
 
   test('may be read with an authorised token of the set, and with no other', async () => {
