@@ -92,13 +92,6 @@ const stepFunctions = createService(createJsonProtocol('AWSStepFunctions'), {
       return {}
     },
   ),
-  SendTaskFailure: action(
-    v.object({ taskToken: token, error: text(256), cause: text(32_768) }),
-    (machines, { taskToken, error, cause }) => {
-      machines.answer(taskToken, { kind: 'failed', error: error ?? '', cause: cause ?? '' })
-      return {}
-    },
-  ),
 })
 
 function found({ store }: StateMachines, executionArn: string): StoredExecution {

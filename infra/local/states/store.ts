@@ -44,7 +44,7 @@ export interface ExecutionPlace {
 /** A task that waits for its token. */
 export interface WaitingTask {
   execution: string
-  answer?: { kind: 'succeeded'; output: unknown } | { kind: 'failed'; error: string; cause: string }
+  answer?: { kind: 'succeeded'; output: unknown }
 }
 
 export interface ExecutionHistoryEvent {

@@ -127,10 +127,7 @@ const answered: Work = async (dependencies, line, task, place, names, limits) =>
   }
   for (;;) {
     const { answer } = store.task(token) ?? {}
-    if (answer !== undefined) {
-      if (answer.kind === 'succeeded') return answer.output
-      throw new StateFault(answer.error, answer.cause)
-    }
+    if (answer !== undefined) return answer.output
     const news = new Promise<void>(resolve => dependencies.waiting.set(token, resolve))
     await inTime(dependencies, line.signal, news, limits).finally(() => dependencies.waiting.delete(token))
   }

@@ -1,7 +1,6 @@
 import {
   ListExecutionsCommand,
   ListStateMachinesCommand,
-  SendTaskFailureCommand,
   SendTaskSuccessCommand,
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn'
@@ -197,12 +196,6 @@ describe('tasks with a token', () => {
     await succeed({ by: 'an operator' })
     expect(await machine.ended(arn)).toMatchObject({ output: { by: 'an operator' } })
     await expect(succeed({})).rejects.toMatchObject({ name: 'TaskTimedOut' })
-  })
-
-  test('a failure answer fails the task', async () => {
-    const { machine, arn, taskToken } = await waiting()
-    await machine.client.send(new SendTaskFailureCommand({ taskToken, error: 'Refused', cause: 'by law' }))
-    expect(await machine.ended(arn)).toMatchObject({ status: 'FAILED', error: 'Refused', cause: 'by law' })
   })
 
   test('an invalid token is refused', async () => {
