@@ -71,8 +71,8 @@ interface SigningTime {
 const SIGNED = /^(content-type|x-amz-.*)$/
 
 /**
- * Creates a signer for a client of the SDK. The SDK's own signer takes a quarter of a call's processor time, because it
- * derives and imports the signing key for each request.
+ * Creates a signer for a client of the SDK. The SDK's own signer hashes the credentials and imports the signing key
+ * for each request.
  * @param service as signatures name it
  */
 function createSdkSigner(service: string, region: string, credentials: SigningKeySource) {
