@@ -7,6 +7,7 @@ export const exitCodes = {
   unwell: 4,
   declined: 5,
   interrupted: 130,
+  terminated: 143,
 } as const
 export type ExitName = keyof typeof exitCodes
 

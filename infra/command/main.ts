@@ -134,7 +134,9 @@ async function proof({ values, flags, words }: ParsedCommand): Promise<ExitName>
     say,
     confirm: flags.has('yes') ? async () => true : confirmed,
     onSignal: called => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => called(signal))
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => called(signal))
+      // the teardown continues when the terminal is gone
+      process.stderr.on('error', () => undefined)
     },
     open: openProveAccount,
     reach: address => address,

@@ -125,7 +125,11 @@ const options = {
     of: ['status'],
     help: 'seconds between two status reads of --watch (default 2)',
   },
-  release: { value: 'FOLDER', of: ['prove'], help: 'unpacked templates of the release' },
+  release: {
+    value: 'FOLDER',
+    of: ['prove'],
+    help: 'folder with SHA256SUMS and the templates of the release',
+  },
   limit: { value: 'USD', of: ['prove'], help: 'stops at 80 % of this price (default and maximum 5)' },
   subnet: { value: 'ID', of: ['prove'], help: 'subnet of the instance (default: the default VPC)' },
   'dry-run': {

@@ -2,11 +2,11 @@ import { findBudgetFault } from './prices.ts'
 
 /** A run stops before its end, and is torn down. */
 export class RunEnded extends Error {
-  /** whether a signal stopped the run */
-  readonly isInterrupted: boolean
-  constructor(why: string, isInterrupted = false) {
+  /** the signal that stopped the run */
+  readonly signal: string | undefined
+  constructor(why: string, signal?: string) {
     super(why)
-    this.isInterrupted = isInterrupted
+    this.signal = signal
   }
 }
 
@@ -34,7 +34,7 @@ export function createPace({ limitUsd, signal, now, wait }: PaceSettings): Pace 
   const start = now()
   const elapsed = () => now() - start
   const check = (): void => {
-    if (signal.aborted) throw new RunEnded(`${signal.reason} ended the run`, true)
+    if (signal.aborted) throw new RunEnded(`${signal.reason} ended the run`, String(signal.reason))
     const fault = findBudgetFault(elapsed(), limitUsd)
     if (fault !== undefined) throw new RunEnded(fault)
   }

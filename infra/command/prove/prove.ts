@@ -41,7 +41,7 @@ export interface ProveTools {
   print(text: string): void
   say(text: string): void
   confirm(question: string): Promise<boolean>
-  /** calls a function at each SIGINT and SIGTERM, in place of the process's end */
+  /** calls a function at each SIGINT, SIGTERM and SIGHUP, in place of the process's end */
   onSignal(called: (signal: string) => void): void
   open: typeof openProveAccount
   /** returns the address at which the base URL of an API is reached */
@@ -69,7 +69,10 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   if (subnet !== undefined && !SUBNET.test(subnet))
     throw new CommandEnded('usage', '--subnet must be the id of a subnet, such as subnet-0123456789abcdef0')
   if (options.release === undefined)
-    throw new CommandEnded('usage', '--release must name the folder with the unpacked templates of a release')
+    throw new CommandEnded(
+      'usage',
+      '--release must name the folder of a release, with SHA256SUMS and the archive of the templates',
+    )
   const limitUsd = readLimit(options.limit)
   const release = readReleaseFiles(options.release)
   const { environment, connection, say, confirm } = tools
@@ -78,7 +81,7 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   const run = createRunName()
   const assets = {
     count: release.assets.length,
-    bytes: release.assets.reduce((sum, one) => sum + one.read().length, 0),
+    bytes: release.assets.reduce((sum, one) => sum + one.bytes.length, 0),
   }
   const plan = {
     run,
@@ -195,7 +198,8 @@ function printReport(report: ProveReport, { json, showsAccount }: ProveOptions, 
 
 /** Returns the exit of a run. */
 function decideProveExit({ rows, remains }: Pick<ProveReport, 'rows' | 'remains'>, fault?: Error): ExitName {
-  if (fault instanceof RunEnded && fault.isInterrupted) return 'interrupted'
+  if (fault instanceof RunEnded && fault.signal !== undefined)
+    return fault.signal === 'SIGINT' ? 'interrupted' : 'terminated'
   if (fault !== undefined || remains.some(one => one.ends === undefined)) return 'refused'
   return rows.some(row => row.result === 'broken') ? 'unwell' : 'done'
 }

@@ -84,9 +84,9 @@ async function uploadRelease(
   say(`uploading ${release.assets.length + 3} files to ${bucket}`)
   for (const [part, text] of Object.entries(release.templates))
     await cloud.putObject(bucket, `${part}.json`, Buffer.from(prepareTemplate(text, run)))
-  for (const { name, read } of release.assets) {
+  for (const { name, bytes } of release.assets) {
     pace.check()
-    await cloud.putObject(bucket, `${PREFIX}${name}`, read())
+    await cloud.putObject(bucket, `${PREFIX}${name}`, bytes)
   }
 }
 

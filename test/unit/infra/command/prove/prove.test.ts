@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { listJournaledRuns, parseProveJournal } from '../../../../../infra/comma
 import { proveParts } from '../../../../../infra/command/prove/names.ts'
 import { type ProveOptions, prove } from '../../../../../infra/command/prove/prove.ts'
 import { AccountInMemory } from './account-in-memory.ts'
+import { writeRelease } from './release-folder.ts'
 
 const ACCOUNT = '111122223333'
 let folder: string
@@ -38,10 +39,7 @@ afterAll(() => void server.close())
 
 beforeEach(() => {
   folder = mkdtempSync(`${tmpdir()}/prove-`)
-  mkdirSync(`${folder}/release/assets`, { recursive: true })
-  for (const part of ['data', 'api', 'workers'])
-    writeFileSync(`${folder}/release/${part}.template.json`, '{"Resources":{}, "SERVICE_VERSION": "1.0.0"}')
-  writeFileSync(`${folder}/release/assets/${'a'.repeat(64)}.zip`, 'code')
+  writeRelease(`${folder}/release`)
   account = new AccountInMemory()
   printed = ''
   said = []
@@ -155,7 +153,7 @@ describe('cloud-auth prove', () => {
 
   test.each([
     ['subnet', { subnet: 'subnet-1 --x' }],
-    ['release', { release: '/nowhere' }],
+    ['release', { release: undefined }],
     ['limit', { limit: '6' }],
     ['argument', { words: ['x'] }],
   ])('rejects an invalid %s', async (_, more) => {
@@ -199,11 +197,15 @@ describe('the teardown', () => {
     },
   )
 
-  test.each(['SIGINT', 'SIGTERM'])('deletes everything after %s, also when it comes twice', async name => {
+  test.each([
+    ['SIGINT', 'interrupted'],
+    ['SIGTERM', 'terminated'],
+    ['SIGHUP', 'terminated'],
+  ])('deletes everything after %s, also when it comes twice', async (name, exit) => {
     account.before = call => {
       if (/^(create .*-workers|delete .*-api)$/.test(call)) signal(name)
     }
-    expect(await start()).toBe('interrupted')
+    expect(await start()).toBe(exit)
     expect(account.stacks.size).toBe(0)
     expect(report().stopped).toBe(`${name} ended the run`)
     expect(said.join()).toContain('If you kill this process, run cloud-auth prove --cleanup')
