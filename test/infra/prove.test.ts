@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stageOfRun } from '../../infra/command/prove/names.ts'
+import { buildProvePolicy, policyRows } from '../../infra/command/prove/policy.ts'
 import { buildProbeTemplate } from '../../infra/command/prove/probe-stack.ts'
 import { probes, unaskedClaims } from '../../infra/command/prove/probes.ts'
-import { KEY_DAYS, prepareTemplate } from '../../infra/command/prove/templates.ts'
+import { buildAssetsTemplate, KEY_DAYS, prepareTemplate } from '../../infra/command/prove/templates.ts'
 import { makeEmptyBundles } from '../../infra/local/template/synth.ts'
 import { createTemplatesApp, readTemplateEntries } from '../../infra/release/templates.ts'
 import { settingsSchema } from '../../infra/settings.ts'
@@ -106,4 +107,36 @@ test('each unverified claim is checked by a run, or has a reason why it is not',
   const claims = [...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id = '']) => id)
   expect(claims.length).toBeGreaterThan(30)
   expect([...Object.keys(probes), ...Object.keys(unaskedClaims)].toSorted()).toEqual(claims.toSorted())
+  const [, asked = ''] = /asks these rows in an account of yours: ([^.]+)\./.exec(page) ?? []
+  expect([...asked.matchAll(/`([\w-]+)`/g)].map(([, id]) => id)).toEqual(Object.keys(probes))
+})
+
+describe('the policy of a run', () => {
+  const policy = buildProvePolicy()
+
+  test('stands on its page', () => {
+    const page = readFileSync(new URL('../../docs/do/prove.md', import.meta.url), 'utf8')
+    const [, block = '{}'] = /```json\n([\s\S]*?)```/.exec(page) ?? []
+    expect(JSON.parse(block)).toEqual(policy)
+  })
+
+  test('fits into a managed policy', () => {
+    expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144)
+  })
+
+  test('has statements for each type of resource that a run makes, and for no other type', () => {
+    const texts = [...Object.values(prepared), buildProbeTemplate('subnet'), buildAssetsTemplate()]
+    const made = texts.flatMap(text =>
+      Object.values((JSON.parse(text) as { Resources: Resources }).Resources).map(one => one.Type),
+    )
+    const covered = Object.values(policyRows).flatMap(row => row.types ?? [])
+    expect(new Set(covered)).toEqual(new Set(made))
+  })
+
+  test('names only resources of runs where AWS allows to name resources', () => {
+    const everywhere = Object.entries(policyRows)
+      .filter(([, row]) => row.condition === undefined && row.resources.includes('*'))
+      .map(([name]) => name)
+    expect(everywhere).toEqual(['Subnet', 'Scaling', 'Queries', 'InstanceReads'])
+  })
 })

@@ -69,7 +69,7 @@ test.each(rows)('the row $id has a claim, a command and its result so far', ({ c
   expect(claim).not.toBe('')
   expect(checked).not.toBe('')
   expect(check).toMatch(
-    /^`(?:aws [a-z0-9]+ [a-z-]+|cloud-auth (?:login|status|switch)|curl|npx cdk|npm run) /,
+    /^`(?:aws [a-z0-9]+ [a-z-]+|cloud-auth (?:login|prove|status|switch)|curl|npx cdk|npm run) /,
   )
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const [, script] = /^`npm run ([\w:]+)/.exec(check) ?? []

@@ -220,6 +220,7 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   drill: TWO_REGIONS,
   alarms: 'needs longer than a run',
   queries: 'is not part of a run',
+  'prove-policy': 'needs credentials with this policy alone',
 }
 
 export interface ProbeResults {
