@@ -7,7 +7,13 @@ import {
   paginateDescribeLogStreams,
 } from '@aws-sdk/client-cloudwatch-logs'
 import { DynamoDBClient, paginateListTables } from '@aws-sdk/client-dynamodb'
-import { DescribeInstancesCommand, EC2Client, type Instance, RunInstancesCommand } from '@aws-sdk/client-ec2'
+import {
+  DescribeInstancesCommand,
+  DescribeSubnetsCommand,
+  EC2Client,
+  type Instance,
+  RunInstancesCommand,
+} from '@aws-sdk/client-ec2'
 import { CreateAccessKeyCommand, CreateUserCommand, IAMClient } from '@aws-sdk/client-iam'
 import {
   type FunctionConfiguration,
@@ -132,11 +138,29 @@ export class EmulatedAccount {
   async runInstance(): Promise<Instance> {
     const one = { ImageId: IMAGE, InstanceType: 't3.micro', MinCount: 1, MaxCount: 1 } as const
     const started = await this.ec2.send(new RunInstancesCommand(one))
-    const InstanceIds = [started.Instances?.[0]?.InstanceId ?? '']
+    return this.awaitInstance(started.Instances?.[0]?.InstanceId ?? '')
+  }
+
+  /** Returns an instance once it runs. */
+  awaitInstance(id: string): Promise<Instance> {
     return eventually(async () => {
-      const { Reservations } = await this.ec2.send(new DescribeInstancesCommand({ InstanceIds }))
+      const { Reservations } = await this.ec2.send(new DescribeInstancesCommand({ InstanceIds: [id] }))
       return Reservations?.[0]?.Instances?.find(({ State }) => State?.Name === 'running')
     })
+  }
+
+  /** Returns the id of a subnet. */
+  async findSubnet(): Promise<string> {
+    const { Subnets: [subnet] = [] } = await this.ec2.send(new DescribeSubnetsCommand({}))
+    return subnet?.SubnetId ?? ''
+  }
+
+  /** Returns the ids of all instances that were not terminated. */
+  async listInstances(): Promise<string[]> {
+    const { Reservations = [] } = await this.ec2.send(new DescribeInstancesCommand({}))
+    return Reservations.flatMap(({ Instances = [] }) => Instances)
+      .filter(({ State }) => State?.Name !== 'terminated')
+      .flatMap(({ InstanceId }) => InstanceId ?? [])
   }
 
   listTables(): Promise<string[]> {

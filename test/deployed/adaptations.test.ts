@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildProbeTemplate } from '../../infra/command/prove/probe-stack.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { EmulatedAccount } from './account.ts'
 import {
@@ -40,7 +41,10 @@ afterAll(async () => {
 let stacks = 0
 
 /** Creates a stack. @returns the physical ids of its resources, or undefined if the creation failed */
-async function createStack(one: Probed, template: AdaptableTemplate): Promise<string[] | undefined> {
+async function createStack(
+  one: Probed,
+  template: AdaptableTemplate & { Parameters?: object },
+): Promise<string[] | undefined> {
   const stack = { StackName: `probe-${stacks++}`, Version: '2010-05-15' }
   const ask = async (Action: string, more = {}) => {
     const body = new URLSearchParams({ Action, ...stack, ...more })
@@ -114,6 +118,25 @@ const probes: Record<EmulatorAdaptationName, (one: Probed) => Promise<boolean>> 
       return new Promise(resolve => connect(1, 'east.test').on('error', ({ code }) => resolve(code)))`
     await createStack(one, { Resources: functionNamed('connects', code) })
     return (await one.account.invoke('connects', {})).result === 'ECONNREFUSED'
+  },
+  'function-roles': async one => {
+    await createStack(one, {
+      Resources: functionNamed('role', 'return process.env.AWS_ACCESS_KEY_ID'),
+    })
+    const { result } = await one.account.invoke('role', {})
+    return result !== EMULATED.account
+  },
+  instances: async one => {
+    const Properties = { ImageId: 'ami-0abcdef1234567890', InstanceType: 't4g.nano' }
+    const created = await createStack(one, {
+      Resources: { Instance: { Type: 'AWS::EC2::Instance', Properties } },
+    })
+    return created !== undefined && (await one.account.awaitInstance(created[0] ?? '')) !== undefined
+  },
+  'arm-image': async one => {
+    const { Parameters } = JSON.parse(buildProbeTemplate(undefined)) as { Parameters: { Image: object } }
+    const Resources = { Group: { Type: 'AWS::Logs::LogGroup' } }
+    return (await createStack(one, { Parameters: { Image: Parameters.Image }, Resources })) !== undefined
   },
 }
 

@@ -32,6 +32,21 @@ export const emulatorAdaptations = {
     why: 'the addresses of clusters have no DNS entries, and clusters refuse loopback addresses of other clusters',
     resources: 'AWS::Lambda::Function',
   },
+  'function-roles': {
+    what: 'functions have the credentials of their roles',
+    why: 'the emulator gives functions the credentials of the account unless it decides by IAM policies',
+    resources: 'AWS::Lambda::Function',
+  },
+  instances: {
+    what: 'CloudFormation creates instances; the test runs their start script',
+    why: 'the emulator knows no resource of this type, and its EC2 runs no program in an instance',
+    resources: 'AWS::EC2::Instance',
+  },
+  'arm-image': {
+    what: 'the public parameter with the image of Amazon Linux for Arm has a value',
+    why: 'the emulator has this parameter only for other processors',
+    resources: 'AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>',
+  },
 } as const satisfies Record<string, Row>
 
 export type EmulatorAdaptationName = keyof typeof emulatorAdaptations

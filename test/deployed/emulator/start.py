@@ -118,10 +118,72 @@ def resolve_names():
     lambda_svc._provided_worker_env = variables
 
 
+def use_function_roles():
+    """Gives functions the credentials of their roles. IAM decisions stay off."""
+    from ministack import app
+    from ministack.core import lambda_runtime
+    from ministack.services import lambda_svc, sts
+
+    create = lambda_runtime.execution_credentials
+    creating = threading.Lock()
+
+    def create_as_with_decisions(config):
+        with creating:
+            app.AUTH = True
+            try:
+                variables = create(config)
+            finally:
+                app.AUTH = False
+        # on AWS the user id of a role's session begins with the role's unique id
+        session = sts._sessions[variables["AWS_ACCESS_KEY_ID"]]
+        session["UserId"] = f"{sts._role_id(config['Role'])}:{config['FunctionName']}"
+        return variables
+
+    lambda_svc.execution_credentials = create_as_with_decisions
+
+
+def create_instances():
+    """Lets CloudFormation create and terminate instances. The emulator's EC2 runs no program in an instance."""
+    from ministack.services import ec2
+    from ministack.services.cloudformation import provisioners
+
+    def create(logical_id, props, stack_name):
+        ec2._ensure_defaults_initialized()
+        [instance] = ec2._launch_instances_internal(
+            image_id=props["ImageId"],
+            instance_type=props["InstanceType"],
+            subnet_id=props.get("SubnetId", ec2._DEFAULT_SUBNET_ID),
+            count=1,
+            key_name="",
+            user_data=props.get("UserData", ""),
+            sg_ids=props.get("SecurityGroupIds", []),
+            requested_private_ip="",
+            iam_profile=None,
+        )
+        return instance["InstanceId"], {"InstanceId": instance["InstanceId"]}
+
+    def delete(physical_id, props):
+        ec2._terminate_instances({"InstanceId.1": [physical_id]})
+
+    provisioners._RESOURCE_HANDLERS["AWS::EC2::Instance"] = {"create": create, "delete": delete}
+
+
+def add_arm_image():
+    """Adds the public parameter of the newest Amazon Linux for Arm."""
+    from ministack.services import ssm
+
+    images = ssm._PUBLIC_AMI_PARAMETERS
+    for name, image in list(images.items()):
+        images[name.replace("x86_64", "arm64")] = image
+
+
 APPLY = {
     "runtime-client": run_runtime_client,
     "json-patterns": match_json_patterns,
     "names": resolve_names,
+    "function-roles": use_function_roles,
+    "instances": create_instances,
+    "arm-image": add_arm_image,
 }
 
 if __name__ == "__main__":
