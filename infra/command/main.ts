@@ -117,6 +117,7 @@ async function planned(read: ParsedCommand): Promise<ExitName> {
 async function proof({ values, flags, words }: ParsedCommand): Promise<ExitName> {
   const options = {
     region: values.region,
+    peerRegion: values['peer-region'],
     profile: values.profile,
     release: values.release,
     limit: values.limit,
@@ -140,6 +141,7 @@ async function proof({ values, flags, words }: ParsedCommand): Promise<ExitName>
     },
     open: openProveAccount,
     reach: address => address,
+    linkTo: address => new URL(address).origin,
   })
 }
 

@@ -125,6 +125,11 @@ const options = {
     of: ['status'],
     help: 'seconds between two status reads of --watch (default 2)',
   },
+  'peer-region': {
+    value: 'REGION',
+    of: ['prove'],
+    help: 'also joins, switches and loses a second cluster in this region',
+  },
   release: {
     value: 'FOLDER',
     of: ['prove'],

@@ -78,6 +78,15 @@ async function serveMetadata(
   return { address: `http://127.0.0.1:${port}/latest`, close: () => void server.close() }
 }
 
+/** The other region of runs in two regions. */
+export interface PeerRegion {
+  emulator: Emulator
+  /** certificate of the authority of the clusters' link addresses, PEM */
+  authority: string
+  /** returns the address at which the other cluster reaches an API of an emulator */
+  linkTo(api: string): string
+}
+
 /** Runs `cloud-auth prove` in an emulated account, with a home folder of its own. */
 export class ProvedAccount {
   readonly account: EmulatedAccount
@@ -87,13 +96,15 @@ export class ProvedAccount {
   signal: (name: string) => void = () => undefined
   private readonly emulator: Emulator
   private readonly release: string
+  private readonly peer: PeerRegion | undefined
   private base = ''
   private root = ''
   /** status of the start script, and its output */
   script: { status: number | null; output: string } | undefined
 
-  constructor(emulator: Emulator, release: string) {
+  constructor(emulator: Emulator, release: string, peer?: PeerRegion) {
     this.emulator = emulator
+    this.peer = peer
     this.release = release
     this.account = new EmulatedAccount(emulator)
   }
@@ -103,10 +114,26 @@ export class ProvedAccount {
   }
 
   /** Returns the emulator's own address of an API, because the API's name has no DNS entry. */
+  private apiOf(address: string): string {
+    const { host, port } = new URL(address)
+    const [id = ''] = host.split('.')
+    return `http://127.0.0.1:${port}/_aws/execute-api/${id}/$default`
+  }
+
   private reach = (address: string): string => {
-    const [id = ''] = new URL(address).host.split('.')
-    this.base = `${this.emulator.url}/_aws/execute-api/${id}/$default/v1`
-    return this.base
+    const base = `${this.apiOf(address)}/v1`
+    // the instance is in the first region
+    if (base.startsWith(this.emulator.url)) this.base = base
+    return base
+  }
+
+  /** Opens the account in a region, which has an emulator of its own. */
+  private openRegion(
+    before: (call: string) => void,
+    ...[region, profile, environment, connection]: Parameters<typeof openProveAccount>
+  ): Promise<ProveAccount> {
+    const { url } = [this.emulator, this.peer?.emulator].find(one => one?.region === region) ?? this.emulator
+    return this.open(before, region, profile, { ...environment, AWS_ENDPOINT_URL: url }, connection)
   }
 
   /**
@@ -151,7 +178,8 @@ export class ProvedAccount {
         if (name === 'createStack' && stack.endsWith('-probe')) probe = first as WantedStack
         const result = await (send as (...all: unknown[]) => Promise<unknown>)(...words)
         const body = (result as { body?: string } | undefined)?.body
-        if (name === 'invokeFunction' && body?.includes('root_token')) this.root = JSON.parse(body).root_token
+        if (name === 'invokeFunction' && stack.endsWith('-init') && !stack.includes('-peer-') && body)
+          this.root = JSON.parse(body).root_token
         const { status, outputs } = (result ?? {}) as { status?: string; outputs?: Record<string, string> }
         if (status === 'CREATE_COMPLETE' && outputs?.['Instance'] && probe) {
           await this.runInstance(outputs['Instance'], probe)
@@ -169,6 +197,7 @@ export class ProvedAccount {
     this.said = []
     const options: ProveOptions = {
       region: EMULATED.region,
+      peerRegion: this.peer?.emulator.region,
       profile: undefined,
       release: this.release,
       limit: undefined,
@@ -181,8 +210,8 @@ export class ProvedAccount {
       ...more,
     }
     return prove(options, {
-      environment: { HOME: this.home, AWS_ENDPOINT_URL: this.emulator.url },
-      connection: { timeoutMs: 60_000 },
+      environment: { HOME: this.home },
+      connection: { timeoutMs: 60_000, ...(this.peer && { ca: [this.peer.authority] }) },
       print: text => {
         this.printed += text
       },
@@ -191,8 +220,9 @@ export class ProvedAccount {
       onSignal: called => {
         this.signal = called
       },
-      open: (...given) => this.open(before, ...given),
+      open: (...given) => this.openRegion(before, ...given),
       reach: this.reach,
+      linkTo: address => this.peer?.linkTo(this.apiOf(address)) ?? new URL(address).origin,
     })
   }
 
@@ -215,12 +245,15 @@ export class ProvedAccount {
 
   /** Expects that the account has nothing of a run. */
   async expectEmpty(): Promise<void> {
-    expect(await this.account.listFunctions()).toEqual([])
-    expect(await this.account.listTables()).toEqual([])
-    expect(await this.account.listInstances()).toEqual([])
-    // functions create these log groups, because the emulator allows what their roles do not allow
-    const byFunctions = /onauditentriesLogs|^\/aws\/lambda\//
-    expect((await this.account.listLogGroups()).filter(name => !byFunctions.test(name))).toEqual([])
+    const accounts = [this.account, ...(this.peer ? [new EmulatedAccount(this.peer.emulator)] : [])]
+    for (const account of accounts) {
+      expect(await account.listFunctions()).toEqual([])
+      expect(await account.listTables()).toEqual([])
+      expect(await account.listInstances()).toEqual([])
+      // functions create these log groups, because the emulator allows what their roles do not allow
+      const byFunctions = /onauditentriesLogs|^\/aws\/lambda\//
+      expect((await account.listLogGroups()).filter(name => !byFunctions.test(name))).toEqual([])
+    }
     expect(this.journals()).toEqual([])
   }
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stageOfRun } from '../../infra/command/prove/names.ts'
+import { pairProbes } from '../../infra/command/prove/pair.ts'
 import { buildProvePolicy, policyRows } from '../../infra/command/prove/policy.ts'
 import { buildProbeTemplate } from '../../infra/command/prove/probe-stack.ts'
 import { probes, unaskedClaims } from '../../infra/command/prove/probes.ts'
@@ -17,13 +18,15 @@ const folder = mkdtempSync(`${tmpdir()}/prove-`)
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const parts = ['data', 'api', 'workers'] as const
+const released: Record<string, string> = {}
 const prepared: Record<string, string> = {}
 beforeAll(() => {
   makeEmptyBundles(`${folder}/bundles`)
   const entries = readTemplateEntries(createTemplatesApp(`${folder}/bundles`, `${folder}/out`).synth())
   for (const part of parts) {
     const bytes = entries.find(one => one.name === `${part}.template.json`)?.bytes ?? new Uint8Array()
-    prepared[part] = prepareTemplate(Buffer.from(bytes).toString(), RUN)
+    released[part] = Buffer.from(bytes).toString()
+    prepared[part] = prepareTemplate(released[part], RUN)
   }
 })
 
@@ -61,6 +64,15 @@ describe('the templates of a run', () => {
     }
     expect(JSON.stringify(prepared)).not.toMatch(/cloud-auth[-/]prod\b/)
     expect(settingsSchema.entries.stage['~standard'].validate(stage)).toEqual({ typed: true, value: stage })
+  })
+
+  test('of the other region differ only in their stage', () => {
+    const other = stageOfRun(RUN, true)
+    for (const part of parts)
+      expect(prepareTemplate(released[part] ?? '', RUN, true), part).toBe(
+        prepared[part]?.replaceAll(/(cloud-auth[-/])prove-\w+/g, `$1${other}`),
+      )
+    expect(settingsSchema.entries.stage['~standard'].validate(other)).toEqual({ typed: true, value: other })
   })
 
   test('have no schedule that is enabled', () => {
@@ -108,7 +120,11 @@ test('each unverified claim is checked by a run, or has a reason why it is not',
   expect(claims.length).toBeGreaterThan(30)
   expect([...Object.keys(probes), ...Object.keys(unaskedClaims)].toSorted()).toEqual(claims.toSorted())
   const [, asked = ''] = /asks these rows in an account of yours: ([^.]+)\./.exec(page) ?? []
-  expect([...asked.matchAll(/`([\w-]+)`/g)].map(([, id]) => id)).toEqual(Object.keys(probes))
+  expect([...asked.matchAll(/`([\w-]+)`/g)].map(([, id]) => id)).toEqual(
+    [probes, pairProbes].flatMap(table => Object.keys(table)),
+  )
+  // a run in one region does not ask these claims
+  expect(Object.keys(unaskedClaims)).toEqual(expect.arrayContaining(Object.keys(pairProbes)))
 })
 
 describe('the policy of a run', () => {

@@ -39,6 +39,8 @@ export interface ProveCloud {
   emptyBucket(bucket: string): Promise<void>
   /** invokes a function, and returns its result. @throws Error if the function fails */
   invokeFunction(name: string, event: object): Promise<unknown>
+  /** starts a function, and does not wait for its end */
+  startFunction(name: string, event: object): Promise<void>
   /** returns the messages of a log group that match a pattern */
   filterLog(group: string, pattern: string): Promise<string[]>
   /** returns the VPC of a subnet */
@@ -164,6 +166,14 @@ export const createProveCloud = (calls: AwsCalls): ProveCloud => ({
       for (const key of keys) await calls.send('s3', { method: 'DELETE', path: `/${bucket}/${key}` })
       if (keys.length === 0 || readXmlTexts(text, 'IsTruncated')[0] !== 'true') return
     }
+  },
+  async startFunction(name, event) {
+    await calls.send('lambda', {
+      method: 'POST',
+      path: `/2015-03-31/functions/${name}/invocations`,
+      headers: { 'x-amz-invocation-type': 'Event' },
+      body: JSON.stringify(event),
+    })
   },
   async invokeFunction(name, event) {
     const path = `/2015-03-31/functions/${name}/invocations`

@@ -13,7 +13,7 @@ import {
 import { isObject, parseJson } from '../../../shared/values/json.ts'
 import type { CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { isRunName, type ProvePart, partOfStackName, stackNameInRun } from './names.ts'
+import { isPeerPart, isRunName, type ProvePart, partOfStackName, stackNameInRun } from './names.ts'
 
 /*
  * The journal of a run names each stack before the run makes the stack, so that after a crash a cleanup finds every
@@ -24,6 +24,8 @@ import { isRunName, type ProvePart, partOfStackName, stackNameInRun } from './na
 export interface JournaledRun {
   run: string
   region: string
+  /** the other region of a run in two regions */
+  peerRegion?: string
   /** account in which the run makes its stacks */
   account: string
   /** process of the run */
@@ -74,17 +76,19 @@ const isPid = (value: unknown): value is number => Number.isSafeInteger(value) &
 export function parseProveJournal(text: string): JournalState | undefined {
   const [first, ...lines] = text.split('\n').slice(0, -1).map(parseJson)
   if (!isObject(first)) return undefined
-  const { run, region, account, pid } = first
+  const { run, region, peerRegion, account, pid } = first
   if (!isRunName(run) || !isRegionName(region) || !isAccount(account) || !isPid(pid)) return undefined
+  if (peerRegion !== undefined && !isRegionName(peerRegion)) return undefined
   const remaining: ProvePart[] = []
   for (const line of lines) {
     if (!isObject(line)) return undefined
     const [made, removed] = [line['makes'], line['removed']].map(name => partOfStackName(run, name))
     if ((made === undefined) === (removed === undefined)) return undefined
+    if (made && isPeerPart(made) && peerRegion === undefined) return undefined
     if (made && !remaining.includes(made)) remaining.push(made)
     if (removed && remaining.includes(removed)) remaining.splice(remaining.indexOf(removed), 1)
   }
-  return { run, region, account, pid, remaining }
+  return { run, region, account, pid, remaining, ...(peerRegion === undefined ? {} : { peerRegion }) }
 }
 
 function openJournal(path: string, file: number, { run }: JournaledRun): ProveJournal {

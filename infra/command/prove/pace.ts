@@ -22,6 +22,7 @@ export interface Pace {
 
 export interface PaceSettings {
   limitUsd: number
+  regions?: number
   /** aborted by a signal; the reason is the signal's name */
   signal: AbortSignal
   now(): number
@@ -30,12 +31,12 @@ export interface PaceSettings {
 }
 
 /** Creates the pace of a run that starts now. */
-export function createPace({ limitUsd, signal, now, wait }: PaceSettings): Pace {
+export function createPace({ limitUsd, regions, signal, now, wait }: PaceSettings): Pace {
   const start = now()
   const elapsed = () => now() - start
   const check = (): void => {
     if (signal.aborted) throw new RunEnded(`${signal.reason} ended the run`, String(signal.reason))
-    const fault = findBudgetFault(elapsed(), limitUsd)
+    const fault = findBudgetFault(elapsed(), limitUsd, regions)
     if (fault !== undefined) throw new RunEnded(fault)
   }
   return {

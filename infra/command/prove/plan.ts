@@ -1,12 +1,15 @@
 import type { JournalState } from './journal.ts'
-import { proveParts, RUN_TAG, stackNameInRun } from './names.ts'
-import { formatUsd, priceAfter, proveBounds, provePrices } from './prices.ts'
+import { type ProvePart, peerParts, proveParts, RUN_TAG, stackNameInRun } from './names.ts'
+import { pairProbes } from './pair.ts'
+import { formatUsd, priceAfter, priceOfRow, proveBounds, provePrices } from './prices.ts'
 import { probes, unaskedClaims } from './probes.ts'
+import { formatRegions } from './report.ts'
 import { KEY_DAYS } from './templates.ts'
 
 interface PlannedRun {
   run: string
   region: string
+  peerRegion?: string
   account: string
   limitUsd: number
   journal: string
@@ -14,42 +17,51 @@ interface PlannedRun {
   assets: { count: number; bytes: number }
 }
 
-const CONTENTS: Readonly<Record<(typeof proveParts)[number], string>> = {
+const CONTENTS: Readonly<Record<ProvePart, string>> = {
   assets: 'a private bucket for the code',
   data: 'three tables and a KMS key, without protection',
   api: 'the API, its functions, roles, logs and alarms',
   workers: 'background functions and state machines; the schedules are disabled',
   probe: 'a function and a t4g.nano instance that log in; no address can reach the instance',
+  'peer-assets': 'the bucket of the other region',
+  'peer-data': 'its tables and its KMS key',
+  'peer-api': 'its API; deleted before the end, as the loss of a region',
+  'peer-workers': 'its background functions; deleted with its API',
 }
 
 const HOUR_MS = 3_600_000
+const ALL_CLAIMS = Object.keys(probes).length + Object.keys(unaskedClaims).length
 
 /** Describes a run before it starts: what it makes, its price, and what it leaves. */
-export function describePlan({ run, region, account, limitUsd, journal, assets }: PlannedRun): string {
-  const stacks = proveParts.map(part => `  ${stackNameInRun(run, part).padEnd(36)}${CONTENTS[part]}`)
+export function describePlan(planned: PlannedRun): string {
+  const { run, peerRegion, account, limitUsd, journal, assets } = planned
+  const [parts, regions, minutes] =
+    peerRegion === undefined ? [proveParts, 1, 20] : [[...proveParts, ...peerParts], 2, 45]
+  const checked = Object.keys(probes).length + (regions === 1 ? 0 : Object.keys(pairProbes).length)
+  const stacks = parts.map(part => `  ${stackNameInRun(run, part).padEnd(36)}${CONTENTS[part]}`)
   const prices = provePrices.map(
-    ({ what, once, hourly }) => `  ${(once + hourly).toFixed(4).padStart(8)} USD  ${what}`,
+    row => `  ${priceOfRow(row, HOUR_MS, regions).toFixed(4).padStart(8)} USD  ${row.what}`,
   )
-  return `Run ${run} makes these stacks in the account ${account}, region ${region}, with the tag ${RUN_TAG}=${run}:
+  return `Run ${run} makes these stacks in the account ${account}, ${formatRegions(planned)}, with the tag ${RUN_TAG}=${run}:
 
 ${stacks.join('\n')}
 
-It uploads ${assets.count} archives (${(assets.bytes / 1e6).toFixed(1)} MB), initialises the cluster, and checks ${Object.keys(probes).length} claims; ${Object.keys(unaskedClaims).length} claims are not asked.
+It uploads ${assets.count} archives (${(assets.bytes / 1e6).toFixed(1)} MB), initialises ${regions === 1 ? 'the cluster' : 'both clusters'}, and checks ${checked} claims; ${ALL_CLAIMS - checked} claims are not asked.
 
 The price of an hour, by list prices of us-east-1:
 
 ${prices.join('\n')}
-  ${priceAfter(HOUR_MS).toFixed(4).padStart(8)} USD  together
+  ${priceAfter(HOUR_MS, regions).toFixed(4).padStart(8)} USD  together
 
-The run takes about 20 minutes. It stops after ${proveBounds.minutes} minutes, or at 80 % of ${formatUsd(limitUsd)}, and then deletes its stacks.
+The run takes about ${minutes} minutes. It stops after ${proveBounds.minutes} minutes, or at 80 % of ${formatUsd(limitUsd)}, and then deletes its stacks.
 It deletes them too after a failure, Ctrl-C or SIGTERM. After a crash use cloud-auth prove --cleanup ${run}.
 KMS deletes the key ${KEY_DAYS} days later. The journal of the run is ${journal}.
 `
 }
 
 /** Describes a cleanup before it starts. */
-export const describeCleanup = ({ run, region, account, remaining }: JournalState): string =>
-  `The cleanup deletes these stacks of run ${run} in the account ${account}, region ${region}, if they have its tag:
+export const describeCleanup = (state: JournalState): string =>
+  `The cleanup deletes these stacks of run ${state.run} in the account ${state.account}, ${formatRegions(state)}, if they have its tag:
 
-${remaining.map(part => `  ${stackNameInRun(run, part)}`).join('\n') || '  none'}
+${state.remaining.map(part => `  ${stackNameInRun(state.run, part)}`).join('\n') || '  none'}
 `

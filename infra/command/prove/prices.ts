@@ -13,6 +13,8 @@ export interface PriceRow {
   once: number
   /** price of an hour */
   hourly: number
+  /** true: once for the run, also in two regions */
+  isShared?: true
 }
 
 /** The most API requests of a run. */
@@ -43,6 +45,7 @@ export const provePrices: readonly PriceRow[] = [
     what: 't4g.nano instance with a disk of 8 GB and a public IPv4 address',
     once: 0,
     hourly: 0.0042 + 0.005 + monthly(8 * 0.08),
+    isShared: true,
   },
 ]
 
@@ -52,15 +55,20 @@ export const proveBounds = { minutes: 60, usd: 5 } as const
 /** Part of the limit at which a run stops. The rest pays the teardown. */
 const STOP_AT = 0.8
 
+/** Returns the price of a row after a time, in USD. @param regions number of regions of the run */
+export const priceOfRow = ({ once, hourly, isShared }: PriceRow, ms: number, regions: number): number =>
+  (once + (hourly * ms) / 3_600_000) * (isShared ? 1 : regions)
+
 /** Returns the price of a run after a time, in USD. */
-export const priceAfter = (ms: number): number =>
-  provePrices.reduce((sum, { once, hourly }) => sum + once + (hourly * ms) / 3_600_000, 0)
+export const priceAfter = (ms: number, regions = 1): number =>
+  provePrices.reduce((sum, row) => sum + priceOfRow(row, ms, regions), 0)
 
 /** Returns why a run must stop, or undefined while it may continue. */
-export function findBudgetFault(ms: number, limitUsd: number): string | undefined {
+export function findBudgetFault(ms: number, limitUsd: number, regions = 1): string | undefined {
   if (ms >= proveBounds.minutes * 60_000) return `the run has lasted ${proveBounds.minutes} minutes`
-  if (priceAfter(ms) >= limitUsd * STOP_AT)
-    return `the run has cost about ${formatUsd(priceAfter(ms))}, ${STOP_AT * 100} % of the limit of ${formatUsd(limitUsd)}`
+  const usd = priceAfter(ms, regions)
+  if (usd >= limitUsd * STOP_AT)
+    return `the run has cost about ${formatUsd(usd)}, ${STOP_AT * 100} % of the limit of ${formatUsd(limitUsd)}`
   return undefined
 }
 

@@ -1,5 +1,7 @@
+import { isObject } from '../../../shared/values/json.ts'
 import type { ApiRequestOptions, ApiResponse } from '../exchange.ts'
 import type { ProveCloud } from './cloud.ts'
+import { dataOf } from './cluster-api.ts'
 import type { Pace } from './pace.ts'
 import { PROBE_ROLES } from './probe-stack.ts'
 import type { ProvedRow } from './report.ts'
@@ -29,7 +31,8 @@ interface Seen {
   measured?: Record<string, string>
 }
 
-type Probe = (cluster: ProbedCluster) => Promise<Seen>
+/** Checks a claim on a cluster, or on a pair of clusters. */
+export type Probe<Of = ProbedCluster> = (of: Of) => Promise<Seen>
 
 const LOGINS = 20
 const AUDIT_LIMIT_MS = 120_000
@@ -54,13 +57,8 @@ async function poll<T>(
 const quantile = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null
 const listOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(isRecord) : []
-
-const dataOf = ({ body }: ApiResponse): Record<string, unknown> =>
-  isRecord(body['data']) ? body['data'] : {}
+  Array.isArray(value) ? value.filter(isObject) : []
 
 /** Returns the start times in a function's log, in milliseconds. */
 const readStartTimes = (messages: readonly string[]): number[] =>
@@ -69,17 +67,27 @@ const readStartTimes = (messages: readonly string[]): number[] =>
     return ms === undefined ? [] : [Number(ms)]
   })
 
+/** Logs in to an address from the probe function. */
+export async function logInFromFunction({
+  cloud,
+  probeFunction,
+  address,
+}: Pick<ProbedCluster, 'cloud' | 'probeFunction' | 'address'>) {
+  const event = { address, role: PROBE_ROLES.iam, times: LOGINS }
+  const result = await cloud.invokeFunction(probeFunction, event)
+  const logins = listOf(isObject(result) ? result['logins'] : undefined)
+  const served = logins.filter(one => one['status'] === 200 && one['token'] === true)
+  return { logins, served, isServed: served.length === LOGINS }
+}
+
 /** The claims that a run in one region checks, in this order. */
 export const probes: Readonly<Record<string, Probe>> = {
   import: async () => ({
     held: true,
     note: 'CloudFormation created the stack `api`, which fails on warnings',
   }),
-  wire: async ({ cloud, probeFunction, address }) => {
-    const event = { address, role: PROBE_ROLES.iam, times: LOGINS }
-    const result = await cloud.invokeFunction(probeFunction, event)
-    const logins = listOf(isRecord(result) ? result['logins'] : undefined)
-    const served = logins.filter(one => one['status'] === 200 && one['token'] === true)
+  wire: async cluster => {
+    const { logins, served } = await logInFromFunction(cluster)
     const times = served.map(one => Number(one['ms'])).sort((a, b) => a - b)
     const refusal = logins.find(one => one['status'] !== 200)
     const why = refusal === undefined ? '' : `; one answer was ${JSON.stringify(refusal)}`
@@ -130,7 +138,7 @@ export const probes: Readonly<Record<string, Probe>> = {
     const body = { type: 'batch', policies: ['default'], ttl: '10m' }
     const made = await api('auth/token/create', { method: 'POST', body })
     const auth = made.body['auth']
-    const token = isRecord(auth) && typeof auth['client_token'] === 'string' ? auth['client_token'] : ''
+    const token = isObject(auth) && typeof auth['client_token'] === 'string' ? auth['client_token'] : ''
     if (token === '') return { held: false, note: `the cluster made no batch token (${made.status})` }
     const { status } = await api('auth/token/lookup-self', { token })
     return { held: status === 200, note: `a batch token’s look-up answered ${status}` }
@@ -184,7 +192,8 @@ export const probes: Readonly<Record<string, Probe>> = {
   },
 }
 
-const TWO_REGIONS = 'needs a second region'
+const WITH_PEER = 'needs a second region: --peer-region'
+const TWO_REGIONS = 'needs a second region, and other settings than those of the released templates'
 const OTHER_SETTINGS = 'needs other settings than those of the released templates'
 const UNDER_LOAD = 'needs load'
 
@@ -214,9 +223,9 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   prices: 'needs a bill',
   removal: 'a run has no deletion protection',
   pair: TWO_REGIONS,
-  link: TWO_REGIONS,
-  following: TWO_REGIONS,
-  switch: TWO_REGIONS,
+  link: WITH_PEER,
+  following: UNDER_LOAD,
+  switch: WITH_PEER,
   drill: TWO_REGIONS,
   alarms: 'needs longer than a run',
   queries: 'is not part of a run',
@@ -228,18 +237,22 @@ export interface ProbeResults {
   measured: Record<string, string>
 }
 
-/** Runs the probes one after the other, and adds their rows to the results. A probe that fails is a broken row. */
-export async function runProbes(
-  cluster: ProbedCluster,
+/**
+ * Runs probes one after the other, and adds their rows to the results. A probe that fails is a broken row.
+ * @param of what the probes check
+ */
+export async function runProbes<Of extends Pick<ProbedCluster, 'pace'>>(
+  table: Readonly<Record<string, Probe<Of>>>,
+  of: Of,
   { rows, measured }: ProbeResults,
   say: (text: string) => void,
 ): Promise<void> {
-  for (const [id, probe] of Object.entries(probes)) {
-    cluster.pace.check()
+  for (const [id, probe] of Object.entries(table)) {
+    of.pace.check()
     say(`checking ${id}`)
-    const seen = await probe(cluster).catch((error: Error): Seen => {
+    const seen = await probe(of).catch((error: Error): Seen => {
       // a stopped run ends all probes
-      cluster.pace.check()
+      of.pace.check()
       return { held: false, note: error.message }
     })
     const result = seen.held === undefined ? 'not asked' : seen.held ? 'held' : 'broken'
@@ -254,5 +267,7 @@ export const completeRows = (rows: readonly ProvedRow[]): ProvedRow[] => [
   ...Object.keys(probes)
     .filter(id => !rows.some(row => row.id === id))
     .map((id): ProvedRow => ({ id, result: 'not asked', note: 'the run stopped earlier' })),
-  ...Object.entries(unaskedClaims).map(([id, note]): ProvedRow => ({ id, result: 'not asked', note })),
+  ...Object.entries(unaskedClaims)
+    .filter(([id]) => !rows.some(row => row.id === id))
+    .map(([id, note]): ProvedRow => ({ id, result: 'not asked', note })),
 ]

@@ -10,7 +10,15 @@ import {
   type ProveJournal,
   reopenProveJournal,
 } from './journal.ts'
-import { createRunName, isRunName, type ProvePart } from './names.ts'
+import {
+  createRunName,
+  isPeerPart,
+  isRunName,
+  type ProvePart,
+  peerParts,
+  proveParts,
+  stackNameInRun,
+} from './names.ts'
 import { createPace, RunEnded } from './pace.ts'
 import { describeCleanup, describePlan } from './plan.ts'
 import { formatUsd, priceAfter, proveBounds } from './prices.ts'
@@ -18,11 +26,13 @@ import { completeRows, type ProbeResults } from './probes.ts'
 import { type ReleaseFiles, readReleaseFiles } from './release-files.ts'
 import { formatReport, formatReportJson, maskAccounts, type ProveReport } from './report.ts'
 import { refuseExistingStacks, runProof } from './run.ts'
-import { type Remains, tearDownRun } from './teardown.ts'
+import { deleteStackOfRun, type Remains, tearDownRun } from './teardown.ts'
 
 /** Options of `cloud-auth prove`. */
 export interface ProveOptions {
   region: string | undefined
+  /** the other region of a run in two regions */
+  peerRegion: string | undefined
   profile: string | undefined
   release: string | undefined
   limit: string | undefined
@@ -46,16 +56,18 @@ export interface ProveTools {
   open: typeof openProveAccount
   /** returns the address at which the base URL of an API is reached */
   reach(address: string): string
+  /** returns the address at which the other cluster reaches an API */
+  linkTo(address: string): string
 }
 
 const SUBNET = /^subnet-[0-9a-f]{8,17}$/
 
 /** @throws CommandEnded `usage` */
-export function readLimit(text: string | undefined): number {
+export function readLimit(text: string | undefined, regions = 1): number {
   const limit = text === undefined ? proveBounds.usd : Number(text)
   if (!(limit > 0 && limit <= proveBounds.usd))
     throw new CommandEnded('usage', `--limit must be a number of USD, at most ${proveBounds.usd}`)
-  const least = priceAfter(0) / 0.8
+  const least = priceAfter(0, regions) / 0.8
   if (limit < least)
     throw new CommandEnded('usage', `--limit must be at least ${formatUsd(least)}, the price of a run`)
   return limit
@@ -64,7 +76,7 @@ export function readLimit(text: string | undefined): number {
 /** Runs `cloud-auth prove`. @returns the exit */
 export async function prove(options: ProveOptions, tools: ProveTools): Promise<ExitName> {
   if (options.isCleanup) return cleanUp(options, tools)
-  const { region, profile, subnet, words, isDry } = options
+  const { subnet, words, isDry } = options
   if (words.length > 0) throw new CommandEnded('usage', `prove takes no argument: ${words[0]}`)
   if (subnet !== undefined && !SUBNET.test(subnet))
     throw new CommandEnded('usage', '--subnet must be the id of a subnet, such as subnet-0123456789abcdef0')
@@ -73,11 +85,11 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
       'usage',
       '--release must name the folder of a release, with SHA256SUMS and the archive of the templates',
     )
-  const limitUsd = readLimit(options.limit)
+  const limitUsd = readLimit(options.limit, options.peerRegion === undefined ? 1 : 2)
   const release = readReleaseFiles(options.release)
-  const { environment, connection, say, confirm } = tools
+  const { environment, say, confirm } = tools
   const folder = journalFolder(environment)
-  const account = await tools.open(region, profile, environment, connection)
+  const place = await openPlace(options, options.profile, tools)
   const run = createRunName()
   const assets = {
     count: release.assets.length,
@@ -85,8 +97,7 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   }
   const plan = {
     run,
-    region: region ?? '',
-    account: account.id,
+    ...toPlaceNames(place),
     limitUsd,
     journal: journalPath(folder, run),
     assets,
@@ -98,44 +109,79 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   }
   say(shown)
   if (!(await confirm('Make these stacks?'))) throw new CommandEnded('declined', 'Nothing was made')
-  await refuseExistingStacks(run, account.cloud)
-  return proveRun({ run, region: region ?? '', subnet, release, limitUsd }, account, options, tools)
+  const parts = place.peer === undefined ? proveParts : [...proveParts, ...peerParts]
+  await refuseExistingStacks(run, parts, place.cloudOf)
+  return proveRun({ run, subnet, release, limitUsd }, place, options, tools)
 }
+
+/** The account of a run, in one or two regions. */
+interface ProvePlace {
+  region: string
+  account: ProveAccount
+  peer: { region: string; account: ProveAccount } | undefined
+  cloudOf(part: ProvePart): ProveAccount['cloud']
+}
+
+/** Opens the account in the regions of a run. @throws CommandEnded for regions that cannot be used together */
+async function openPlace(
+  { region, peerRegion }: Partial<Record<'region' | 'peerRegion', string | undefined>>,
+  profile: string | undefined,
+  { environment, connection, open }: ProveTools,
+): Promise<ProvePlace> {
+  if (peerRegion !== undefined && peerRegion === region)
+    throw new CommandEnded('usage', '--peer-region must be another region than --region')
+  const account = await open(region, profile, environment, connection)
+  const other =
+    peerRegion === undefined ? undefined : await open(peerRegion, profile, environment, connection)
+  const peer =
+    peerRegion === undefined || other === undefined ? undefined : { region: peerRegion, account: other }
+  return {
+    region: region ?? '',
+    account,
+    peer,
+    cloudOf: part => (isPeerPart(part) && peer ? peer.account : account).cloud,
+  }
+}
+
+/** Returns the regions and the account of a run, as its journal and its report name them. */
+const toPlaceNames = ({ region, peer, account }: ProvePlace) => ({
+  region,
+  ...(peer === undefined ? {} : { peerRegion: peer.region }),
+  account: account.id,
+})
 
 interface StartedRun {
   run: string
-  region: string
   subnet: string | undefined
   release: ReleaseFiles
   limitUsd: number
 }
 
+/** The waits of a teardown, which signals do not end. */
+const teardownClock = { sleep: async (ms: number) => void (await waitForMs(ms)), now: Date.now }
+
 async function tearDown(
   run: string,
   parts: readonly ProvePart[],
-  { cloud }: ProveAccount,
+  { cloudOf }: ProvePlace,
   journal: ProveJournal,
   { say }: ProveTools,
 ): Promise<Remains[]> {
-  const remains = await tearDownRun(run, parts, {
-    cloud,
-    journal,
-    say,
-    sleep: async ms => void (await waitForMs(ms)),
-    now: Date.now,
-  })
+  const remains = await tearDownRun(run, parts, { cloudOf, journal, say, ...teardownClock })
   journal.close()
   return remains
 }
 
 /** Runs the proof, tears it down however it ends, and prints the report. */
 async function proveRun(
-  { run, region, subnet, release, limitUsd }: StartedRun,
-  account: ProveAccount,
+  { run, subnet, release, limitUsd }: StartedRun,
+  place: ProvePlace,
   options: ProveOptions,
   tools: ProveTools,
 ): Promise<ExitName> {
   const { environment, connection, say } = tools
+  const { account, peer, cloudOf } = place
+  const regions = peer === undefined ? 1 : 2
   const ending = new AbortController()
   tools.onSignal(signal => {
     if (ending.signal.aborted)
@@ -145,16 +191,16 @@ async function proveRun(
   })
   const journal = createProveJournal(journalFolder(environment), {
     run,
-    region,
-    account: account.id,
+    ...toPlaceNames(place),
     pid: process.pid,
   })
-  const pace = createPace({ limitUsd, signal: ending.signal, now: Date.now, wait: waitForMs })
+  const pace = createPace({ limitUsd, regions, signal: ending.signal, now: Date.now, wait: waitForMs })
   const results: ProbeResults = { rows: [], measured: {} }
-  const settings = { run, region, account: account.id, subnet, release }
+  const settings = { run, peerRegion: undefined, ...toPlaceNames(place), subnet, release }
   const made: ProvePart[] = []
   const ports = {
-    cloud: account.cloud,
+    cloudOf,
+    connection,
     journal: {
       ...journal,
       makes: (part: ProvePart) => {
@@ -167,24 +213,32 @@ async function proveRun(
     request: (base: string, ...[path, asking]: [string, Parameters<typeof sendRequest>[2]]) =>
       sendRequest(base, path, asking, connection),
     reach: tools.reach,
+    linkTo: tools.linkTo,
     callStsForGlobalHost: account.callStsForGlobalHost,
+    remove: async (parts: readonly ProvePart[]) => {
+      for (const part of parts) {
+        say(`deleting ${stackNameInRun(run, part)}`)
+        const why = await deleteStackOfRun(run, part, { cloudOf, say, ...teardownClock })
+        if (why !== undefined) throw new Error(why)
+        journal.removed(part)
+      }
+    },
   }
   const fault = await runProof(settings, ports, results).then(
     () => undefined,
     (error: Error) => error,
   )
   if (fault !== undefined) say(`the run stops: ${fault.message}`)
-  const remains = await tearDown(run, made, account, journal, tools)
+  const remains = await tearDown(run, made, place, journal, tools)
   const report: ProveReport = {
     run,
     release: release.version,
-    region,
-    account: account.id,
+    ...toPlaceNames(place),
     ...(fault === undefined ? {} : { stopped: fault.message }),
     rows: completeRows(results.rows),
     measured: results.measured,
     minutes: pace.elapsed() / 60_000,
-    usd: priceAfter(pace.elapsed()),
+    usd: priceAfter(pace.elapsed(), regions),
     remains,
   }
   printReport(report, options, tools)
@@ -218,7 +272,7 @@ async function cleanUp(
   { words, profile, showsAccount, isDry }: ProveOptions,
   tools: ProveTools,
 ): Promise<ExitName> {
-  const { environment, connection, say, confirm, print } = tools
+  const { environment, say, confirm, print } = tools
   const folder = journalFolder(environment)
   const [named, ...more] = words
   if (more.length > 0 || (named !== undefined && !isRunName(named)))
@@ -236,14 +290,14 @@ async function cleanUp(
     const shown = describeCleanup(state)
     say(showsAccount ? shown : maskAccounts(shown))
     if (isDry) continue
-    const account = await tools.open(state.region, profile, environment, connection)
-    if (account.id !== state.account)
+    const place = await openPlace(state, profile, tools)
+    if (place.account.id !== state.account)
       throw new CommandEnded(
         'refused',
         `the stacks of run ${run} are in another account than these credentials`,
       )
     if (!(await confirm('Delete these stacks?'))) throw new CommandEnded('declined', 'Nothing was deleted')
-    remains.push(...(await tearDown(run, state.remaining, account, journal, tools)))
+    remains.push(...(await tearDown(run, state.remaining, place, journal, tools)))
   }
   for (const { what, why, ends } of remains)
     print(`${what}: ${why}${ends === undefined ? '' : `, until ${ends}`}\n`)

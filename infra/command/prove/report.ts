@@ -16,6 +16,8 @@ export interface ProveReport {
   /** version of the release, as its templates tell it */
   release: string
   region: string
+  /** the other region of a run in two regions */
+  peerRegion?: string
   account: string
   /** why the run stopped before its end; absent: the run was complete */
   stopped?: string
@@ -27,6 +29,15 @@ export interface ProveReport {
   usd: number
   remains: readonly Remains[]
 }
+
+/** Returns the regions of a run for a sentence. */
+export const formatRegions = ({
+  region,
+  peerRegion,
+}: {
+  region: string
+  peerRegion?: string | undefined
+}): string => (peerRegion === undefined ? `region ${region}` : `regions ${region} and ${peerRegion}`)
 
 const ACCOUNT = /(?<!\d)\d{12}(?!\d)/g
 
@@ -45,11 +56,11 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 /** Formats a report as Markdown. */
 export function formatReport(report: ProveReport): string {
-  const { run, release, region, account, stopped, rows, measured, minutes, usd, remains } = report
+  const { run, release, region, peerRegion, account, stopped, rows, measured, minutes, usd, remains } = report
   const count = (result: ProvedRow['result']): number => rows.filter(row => row.result === result).length
   return `${[
     `# cloud-auth ${release}, proved in an account`,
-    `Run ${run} in account ${account}, region ${region}: ${minutes.toFixed(1)} minutes, about ${formatUsd(usd)} by list prices.`,
+    `Run ${run} in account ${account}, ${formatRegions({ region, peerRegion })}: ${minutes.toFixed(1)} minutes, about ${formatUsd(usd)} by list prices.`,
     ...(stopped === undefined ? [] : [`**The run stopped before its end:** ${cell(stopped)}`]),
     `${count('held')} claims held, ${count('broken')} broke, ${count('not asked')} were not asked.`,
     table(

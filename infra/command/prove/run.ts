@@ -1,13 +1,16 @@
-import { isObject } from '../../../shared/values/json.ts'
+import { createLocalLicence } from '../../local/lambda/licence.ts'
 import { requestUntilAccepted } from '../ask.ts'
+import type { ApiConnection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 import type { ApiRequestOptions, ApiResponse } from '../exchange.ts'
 import type { FoundStack, ProveCloud, WantedStack } from './cloud.ts'
+import { invokeApi, textIn } from './cluster-api.ts'
 import type { ProveJournal } from './journal.ts'
-import { type ProvePart, proveParts, RUN_TAG, stackNameInRun } from './names.ts'
+import { type ProvePart, peerParts, proveParts, RUN_TAG, stackNameInRun } from './names.ts'
 import type { Pace } from './pace.ts'
+import { type PairedCluster, type ProvedPair, pairProbes, startSchedules } from './pair.ts'
 import { buildProbeTemplate, PROBE_ROLES } from './probe-stack.ts'
-import { type ProbedCluster, type ProbeResults, runProbes } from './probes.ts'
+import { logInFromFunction, type ProbedCluster, type ProbeResults, probes, runProbes } from './probes.ts'
 import type { ReleaseFiles } from './release-files.ts'
 import { pollDelay } from './teardown.ts'
 import { buildAssetsTemplate, prepareTemplate } from './templates.ts'
@@ -16,6 +19,8 @@ import { buildAssetsTemplate, prepareTemplate } from './templates.ts'
 export interface ProveSettings {
   run: string
   region: string
+  /** the other region of a run in two regions */
+  peerRegion: string | undefined
   account: string
   /** subnet of the instance; undefined: the default VPC */
   subnet: string | undefined
@@ -23,7 +28,9 @@ export interface ProveSettings {
 }
 
 export interface ProvePorts {
-  cloud: ProveCloud
+  /** the account in the region of a stack */
+  cloudOf(part: ProvePart): ProveCloud
+  connection: ApiConnection
   journal: ProveJournal
   pace: Pace
   say(text: string): void
@@ -31,7 +38,11 @@ export interface ProvePorts {
   request(base: string, path: string, asking: ApiRequestOptions): Promise<ApiResponse>
   /** returns the address at which the base URL of an API is reached */
   reach(address: string): string
+  /** returns the address at which the other cluster reaches an API */
+  linkTo(address: string): string
   callStsForGlobalHost(): Promise<number>
+  /** deletes stacks of the run */
+  remove(parts: readonly ProvePart[]): Promise<void>
 }
 
 const STACK_LIMIT_MS = 20 * 60_000
@@ -39,10 +50,14 @@ const REQUEST_LIMIT_MS = 120_000
 const PREFIX = 'cloud-auth/'
 
 /** @throws CommandEnded if a stack has the name of one of the run's stacks */
-export async function refuseExistingStacks(run: string, cloud: ProveCloud): Promise<void> {
-  for (const part of proveParts) {
+export async function refuseExistingStacks(
+  run: string,
+  parts: readonly ProvePart[],
+  cloudOf: ProvePorts['cloudOf'],
+): Promise<void> {
+  for (const part of parts) {
     const name = stackNameInRun(run, part)
-    if (await cloud.findStack(name))
+    if (await cloudOf(part).findStack(name))
       throw new CommandEnded(
         'refused',
         `the stack ${name} exists already. Nothing was made; start the command again`,
@@ -54,10 +69,11 @@ export async function refuseExistingStacks(run: string, cloud: ProveCloud): Prom
 async function makeStack(
   part: ProvePart,
   { run }: ProveSettings,
-  { cloud, journal, pace, say }: ProvePorts,
+  { cloudOf, journal, pace, say }: ProvePorts,
   wanted: Pick<WantedStack, 'template' | 'parameters'>,
 ): Promise<FoundStack['outputs']> {
   pace.check()
+  const cloud = cloudOf(part)
   const name = stackNameInRun(run, part)
   journal.makes(part)
   say(`creating ${name}`)
@@ -75,60 +91,53 @@ async function makeStack(
   }
 }
 
-/** Uploads the release to the run's bucket. */
+/** Uploads the release to the bucket of a cluster. */
 async function uploadRelease(
   bucket: string,
+  isPeer: boolean,
   { run, release }: ProveSettings,
-  { cloud, pace, say }: ProvePorts,
+  { cloudOf, pace, say }: ProvePorts,
 ) {
+  const cloud = cloudOf(isPeer ? 'peer-assets' : 'assets')
   say(`uploading ${release.assets.length + 3} files to ${bucket}`)
   for (const [part, text] of Object.entries(release.templates))
-    await cloud.putObject(bucket, `${part}.json`, Buffer.from(prepareTemplate(text, run)))
+    await cloud.putObject(bucket, `${part}.json`, Buffer.from(prepareTemplate(text, run, isPeer)))
   for (const { name, bytes } of release.assets) {
     pace.check()
     await cloud.putObject(bucket, `${PREFIX}${name}`, bytes)
   }
 }
 
-const textIn = (object: Readonly<Record<string, unknown>>, name: string): string => {
-  const value = object[name]
-  if (typeof value !== 'string' || value === '') throw new Error(`an answer has no ${name}`)
-  return value
-}
-
-/** Initialises the cluster by an invocation. @returns the root token */
-async function initialise(initFunction: string, cloud: ProveCloud): Promise<string> {
-  const answer = await cloud.invokeFunction(initFunction, {
-    version: '2.0',
-    rawPath: '/v1/sys/init',
-    requestContext: { http: { method: 'PUT' } },
-    body: JSON.stringify({ recovery_shares: 1, recovery_threshold: 1 }),
-  })
-  const { statusCode, body } = isObject(answer) ? answer : {}
-  const read: unknown = statusCode === 200 && typeof body === 'string' ? JSON.parse(body) : undefined
-  if (!isObject(read)) throw new Error(`the cluster was not initialised (status ${String(statusCode)})`)
-  return textIn(read, 'root_token')
-}
-
-/** Finds a log group of the stack `api` by the construct's name. */
-const findLogGroup = async (cloud: ProveCloud, run: string, construct: string): Promise<string> => {
-  const resources = await cloud.listStackResources(stackNameInRun(run, 'api'))
-  const group = resources.find(
-    one => one.type === 'AWS::Logs::LogGroup' && new RegExp(`^${construct}[0-9A-F]{8}$`).test(one.logicalId),
+/** Finds a resource of a stack by its type and the construct's name. */
+const findResource = async (
+  { cloudOf }: ProvePorts,
+  run: string,
+  part: ProvePart,
+  [type, construct]: readonly [string, string],
+): Promise<string> => {
+  const resources = await cloudOf(part).listStackResources(stackNameInRun(run, part))
+  const found = resources.find(
+    one => one.type === type && new RegExp(`^${construct}[0-9A-F]{8}$`).test(one.logicalId),
   )
-  if (group === undefined) throw new Error(`the stack api has no log group ${construct}`)
-  return group.physicalId
+  if (found === undefined) throw new Error(`the stack ${part} has no ${construct} (${type})`)
+  return found.physicalId
+}
+
+/** Returns the ARN of the probe function's role. */
+const arnOfProbes = ({ run, account, region }: ProveSettings): string => {
+  const partition = region.startsWith('cn-') ? 'aws-cn' : region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
+  return `arn:${partition}:iam::${account}:role/${stackNameInRun(run, 'probe')}-*`
 }
 
 /** Makes the roles for the logins of the probes. */
 async function createProbeRoles(
-  { run, account, region }: ProveSettings,
+  settings: ProveSettings,
   write: (path: string, body: object) => Promise<unknown>,
 ): Promise<void> {
-  const partition = region.startsWith('cn-') ? 'aws-cn' : region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
+  const { account, region } = settings
   await write(`auth/cloud/role/${PROBE_ROLES.iam}`, {
     auth_type: 'iam',
-    bound_iam_principal_arn: [`arn:${partition}:iam::${account}:role/${stackNameInRun(run, 'probe')}-*`],
+    bound_iam_principal_arn: [arnOfProbes(settings)],
     resolve_aws_unique_ids: false,
     token_ttl: '10m',
   })
@@ -154,7 +163,56 @@ async function awaitAnswer(pace: Pace, ask: () => Promise<ApiResponse>): Promise
 }
 
 /**
- * Makes the stacks, starts the cluster and runs the probes.
+ * Makes the stacks of a cluster, and initialises the cluster.
+ * @param licence parameters of the templates; empty for a cluster without replication
+ */
+async function startCluster(
+  isPeer: boolean,
+  licence: Readonly<Record<string, string>>,
+  settings: ProveSettings,
+  ports: ProvePorts,
+): Promise<PairedCluster> {
+  const { run, region, peerRegion } = settings
+  const { cloudOf, pace, request, reach, linkTo } = ports
+  const [assets, data, api, workers] = isPeer ? peerParts : proveParts
+  const bucket = textIn(
+    await makeStack(assets, settings, ports, { template: buildAssetsTemplate(), parameters: {} }),
+    'Bucket',
+  )
+  await uploadRelease(bucket, isPeer, settings, ports)
+  const make = (part: ProvePart, key: string, parameters: Readonly<Record<string, string>>) =>
+    makeStack(part, settings, ports, { template: { bucket, key }, parameters })
+  const ofFunctions = { AssetsBucket: bucket, AssetsPrefix: PREFIX, ...licence }
+  await make(data, 'data.json', {})
+  const outputs = await make(api, 'api.json', ofFunctions)
+  await make(workers, 'workers.json', ofFunctions)
+  const cloud = cloudOf(api)
+  const begin = ['PUT', 'sys/init'] as const
+  const init = await invokeApi(cloud, textIn(outputs, 'InitFunction'), begin, {
+    recovery_shares: 1,
+    recovery_threshold: 1,
+  })
+  const address = textIn(outputs, 'Address')
+  const base = reach(address)
+  await awaitAnswer(pace, () => request(base, 'sys/health', {}))
+  const [share] = Array.isArray(init['recovery_keys']) ? init['recovery_keys'] : []
+  const functionOf = (construct: string) =>
+    findResource(ports, run, workers, ['AWS::Lambda::Function', `${construct}Function`])
+  return {
+    name: isPeer ? (peerRegion ?? '') : region,
+    cloud,
+    base,
+    linkAddress: linkTo(address),
+    rootToken: textIn(init, 'root_token'),
+    share: String(share),
+    ceremonyFunction: textIn(outputs, 'CeremonyFunction'),
+    scheduled: { pull: await functionOf('onpull'), journal: await functionOf('onjournal') },
+  }
+}
+
+/**
+ * Makes the stacks, starts the cluster and runs the probes. In two regions, also starts the other cluster, and runs the
+ * probes of a pair.
  * @param results receives rows and measurements as they come, so that a stopped run keeps them
  * @throws RunEnded if a signal, the time or the price stops the run; Error if a step fails
  */
@@ -163,27 +221,12 @@ export async function runProof(
   ports: ProvePorts,
   results: ProbeResults,
 ): Promise<void> {
-  const { run, subnet } = settings
-  const { cloud, pace, say, request, reach } = ports
-  const make = (
-    part: ProvePart,
-    template: WantedStack['template'],
-    parameters: Record<string, string> = {},
-  ) => makeStack(part, settings, ports, { template, parameters })
-
-  const bucket = textIn(await make('assets', buildAssetsTemplate()), 'Bucket')
-  await uploadRelease(bucket, settings, ports)
-  const ofFunctions = { AssetsBucket: bucket, AssetsPrefix: PREFIX }
-  const released = (part: 'data' | 'api' | 'workers') => ({ bucket, key: `${part}.json` })
-  await make('data', released('data'))
-  const { Address = '', InitFunction = '' } = await make('api', released('api'), ofFunctions)
-  await make('workers', released('workers'), ofFunctions)
-
-  const root = await initialise(InitFunction, cloud)
-  const address = reach(Address)
-  const api = (path: string, asking: ApiRequestOptions = {}) =>
-    request(address, path, { token: root, ...asking })
-  await awaitAnswer(pace, () => api('sys/health'))
+  const { run, subnet, peerRegion } = settings
+  const { pace, say, request, connection } = ports
+  const licence = peerRegion === undefined ? {} : createLicence()
+  const first = await startCluster(false, licence, settings, ports)
+  const { cloud, base: address, rootToken: token } = first
+  const api = (path: string, asking: ApiRequestOptions = {}) => request(address, path, { token, ...asking })
   const write = (path: string, body: object) =>
     requestUntilAccepted(() => api(path, { method: 'POST', body }), {
       timeoutMs: REQUEST_LIMIT_MS,
@@ -194,7 +237,11 @@ export async function runProof(
 
   const place: Record<string, string> =
     subnet === undefined ? {} : { Subnet: subnet, Vpc: await cloud.findVpc(subnet) }
-  const probe = await make('probe', buildProbeTemplate(subnet), { Address: address, ...place })
+  const probe = await makeStack('probe', settings, ports, {
+    template: buildProbeTemplate(subnet),
+    parameters: { Address: address, ...place },
+  })
+  const logGroup = (construct: string) => findResource(ports, run, 'api', ['AWS::Logs::LogGroup', construct])
   const cluster: ProbedCluster = {
     cloud,
     pace,
@@ -202,9 +249,35 @@ export async function runProof(
     address,
     probeFunction: textIn(probe, 'Function'),
     instance: textIn(probe, 'Instance'),
-    logs: await findLogGroup(cloud, run, 'Logs'),
-    audit: await findLogGroup(cloud, run, 'Audit'),
+    logs: await logGroup('Logs'),
+    audit: await logGroup('Audit'),
     callStsForGlobalHost: ports.callStsForGlobalHost,
   }
-  await runProbes(cluster, results, say)
+  await runProbes(probes, cluster, results, say)
+  if (peerRegion === undefined) return
+  const pair: ProvedPair = {
+    first,
+    peer: await startCluster(true, licence, settings, ports),
+    connection,
+    pace,
+    principal: arnOfProbes(settings),
+    say,
+    logIn: async ({ name, base }) => {
+      const { isServed } = await logInFromFunction({ ...cluster, address: base })
+      if (!isServed) throw new Error(`not all logins to the cluster in ${name} got a token`)
+    },
+    losePeer: () => ports.remove(['peer-workers', 'peer-api']),
+  }
+  const endSchedules = startSchedules(pair)
+  try {
+    await runProbes(pairProbes, pair, results, say)
+  } finally {
+    endSchedules()
+  }
+}
+
+/** Creates the licence of a run in two regions, as parameters of the templates. */
+function createLicence(): Readonly<Record<string, string>> {
+  const { LICENSE: License, LICENSE_PUBLIC_KEY: LicensePublicKey } = createLocalLicence('prove', Date.now())
+  return { License, LicensePublicKey }
 }

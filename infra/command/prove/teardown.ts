@@ -27,7 +27,8 @@ export interface Remains {
 }
 
 export interface TeardownPorts {
-  cloud: ProveCloud
+  /** the account in the region of a stack */
+  cloudOf(part: ProvePart): ProveCloud
   journal: ProveJournal
   say(text: string): void
   /** waits, and is not ended by signals */
@@ -46,7 +47,8 @@ export const pollDelay = (tries: number): number => Math.min(5000, 500 * 2 ** tr
 /** Waits until a stack is deleted, or its deletion has failed. @returns the last state of the stack */
 async function awaitDeletion(
   name: string,
-  { cloud, sleep, now }: TeardownPorts,
+  cloud: ProveCloud,
+  { sleep, now }: Pick<TeardownPorts, 'sleep' | 'now'>,
 ): Promise<FoundStack | undefined> {
   const end = now() + DELETE_LIMIT_MS
   for (let tries = 0; ; tries++) {
@@ -56,18 +58,22 @@ async function awaitDeletion(
   }
 }
 
-/** Deletes a stack. @returns why the stack is left, or undefined */
-async function deleteStack(run: string, part: ProvePart, ports: TeardownPorts): Promise<string | undefined> {
-  const { cloud } = ports
+/** Deletes a stack if it has the run's tag. @returns why the stack is left, or undefined */
+export async function deleteStackOfRun(
+  run: string,
+  part: ProvePart,
+  ports: Omit<TeardownPorts, 'journal'>,
+): Promise<string | undefined> {
+  const cloud = ports.cloudOf(part)
   const name = stackNameInRun(run, part)
   for (let attempt = 1; ; attempt++) {
     const found = await cloud.findStack(name)
     const action = decideTeardown(run, found)
     if (action === 'forget') return undefined
     if (action === 'keep') return `the stack does not have the tag ${RUN_TAG}=${run}`
-    if (part === 'assets' && found?.outputs['Bucket']) await cloud.emptyBucket(found.outputs['Bucket'])
+    if (part.endsWith('assets') && found?.outputs['Bucket']) await cloud.emptyBucket(found.outputs['Bucket'])
     await cloud.deleteStack(name)
-    const left = await awaitDeletion(name, ports)
+    const left = await awaitDeletion(name, cloud, ports)
     if (left === undefined) return undefined
     if (attempt >= ATTEMPTS) return (await cloud.findStackFailure(name)) ?? left.status
   }
@@ -93,15 +99,16 @@ export async function tearDownRun(
   remaining: readonly ProvePart[],
   ports: TeardownPorts,
 ): Promise<Remains[]> {
-  const { cloud, journal, say, now } = ports
+  const { journal, say, now } = ports
   const remains: Remains[] = []
   let isComplete = true
   for (const part of orderTeardown(remaining)) {
     const name = stackNameInRun(run, part)
     say(`deleting ${name}`)
     try {
-      const resources = part === 'data' ? await cloud.listStackResources(name).catch(() => []) : []
-      const why = await deleteStack(run, part, ports)
+      const cloud = ports.cloudOf(part)
+      const resources = part.endsWith('data') ? await cloud.listStackResources(name).catch(() => []) : []
+      const why = await deleteStackOfRun(run, part, ports)
       if (why !== undefined) throw new Error(why)
       journal.removed(part)
       remains.push(...keysOf(resources, now()))

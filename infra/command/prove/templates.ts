@@ -28,8 +28,8 @@ const replaced: Readonly<Record<string, (properties: Properties) => Properties>>
  * Prepares a released template for a run: the run's stage, no protection, and no schedules, so that nothing of a run
  * continues to work or resists its deletion.
  */
-export function prepareTemplate(text: string, run: string): string {
-  const template = JSON.parse(text.replaceAll(RELEASED_STAGE, `cloud-auth$1${stageOfRun(run)}`)) as {
+export function prepareTemplate(text: string, run: string, isPeer = false): string {
+  const template = JSON.parse(text.replaceAll(RELEASED_STAGE, `cloud-auth$1${stageOfRun(run, isPeer)}`)) as {
     Resources: Record<string, TemplateResource>
   }
   for (const resource of Object.values(template.Resources)) {

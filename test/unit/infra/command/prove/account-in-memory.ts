@@ -40,6 +40,7 @@ export class AccountInMemory {
         Bucket: 'bucket',
         Address: 'https://api.example.com/v1',
         InitFunction: 'init',
+        CeremonyFunction: 'ceremony',
         Function: 'probe',
         Instance: 'i-0123456789abcdef0',
       }
@@ -63,6 +64,8 @@ export class AccountInMemory {
         : [
             { logicalId: 'Logs6819BB44', physicalId: 'logs', type: 'AWS::Logs::LogGroup' },
             { logicalId: 'Audit0123ABCD', physicalId: 'audit', type: 'AWS::Logs::LogGroup' },
+            { logicalId: 'onpullFunction0123ABCD', physicalId: 'pull', type: 'AWS::Lambda::Function' },
+            { logicalId: 'onjournalFunction0123ABCD', physicalId: 'journal', type: 'AWS::Lambda::Function' },
           ],
     putObject: async (bucket, key, bytes) => {
       this.enter(`put ${key}`)
@@ -75,8 +78,12 @@ export class AccountInMemory {
     invokeFunction: async name => {
       this.enter(`invoke ${name}`)
       if (name !== 'init') return this.result
-      return { statusCode: 200, body: JSON.stringify({ root_token: 'the-root-token' }) }
+      return {
+        statusCode: 200,
+        body: JSON.stringify({ root_token: 'the-root-token', recovery_keys: ['the-share'] }),
+      }
     },
+    startFunction: async name => this.enter(`start ${name}`),
     filterLog: async (group, pattern) => {
       this.enter(`filter ${group}`)
       return group === 'audit' ? ['request', 'response'] : pattern.includes('initDurationMs') ? [START] : []

@@ -49,6 +49,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const options: ProveOptions = {
   region: 'eu-west-1',
+  peerRegion: undefined,
   profile: undefined,
   release: undefined,
   limit: undefined,
@@ -79,6 +80,7 @@ const start = (more: Partial<ProveOptions> = {}, answer = true) =>
       },
       open: async () => ({ id: ACCOUNT, cloud: account.cloud, callStsForGlobalHost: async () => 200 }),
       reach: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+      linkTo: address => new URL(address).origin,
     },
   )
 
