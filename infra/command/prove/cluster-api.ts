@@ -10,10 +10,6 @@ export const textIn = (object: Body, name: string): string => {
   return value
 }
 
-/** Returns `data` of an answer. */
-export const dataOf = ({ body }: { body: Body }): Record<string, unknown> =>
-  isObject(body['data']) ? body['data'] : {}
-
 /**
  * Sends an API request to a cluster by an invocation of a function. @returns the body of the answer
  * @throws Error unless the answer is a success

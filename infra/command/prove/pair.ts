@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { type RoleChangeStage, type SetGoal, WAIT_LIMITS_MS } from '../../../shared/set/plan.ts'
 import { runUntilGoal, type SetCluster } from '../../../shared/set/run.ts'
-import { hasAnswered } from '../../../shared/set/status.ts'
+import { dataOf, hasAnswered } from '../../../shared/set/status.ts'
 import { HOST_REFRESHES } from '../../../shared/workers/workers.ts'
 import type { ApiConnection } from '../connection.ts'
 import { createSetCluster, type NamedCluster, observeNamedCluster, requestCluster } from '../set/look.ts'
 import type { ProveCloud } from './cloud.ts'
-import { dataOf, invokeApi, textIn } from './cluster-api.ts'
+import { invokeApi, textIn } from './cluster-api.ts'
 import type { Pace } from './pace.ts'
 import type { Probe } from './probes.ts'
 import { pollDelay } from './teardown.ts'
@@ -88,7 +88,7 @@ async function generateOperationToken(pair: ProvedPair, cluster: PairedCluster):
     '',
   )
   const decoded = await request(pair, cluster, 'sys/decode-token', { encoded_token, otp }, '')
-  return textIn(dataOf({ body: decoded }), 'token')
+  return textIn(dataOf(decoded), 'token')
 }
 
 /** Runs a set operation. @param from the cluster that joins, hands over or is lost @returns its duration */

@@ -1,7 +1,7 @@
+import { dataOf } from '../../../shared/set/status.ts'
 import { isObject } from '../../../shared/values/json.ts'
 import type { ApiRequestOptions, ApiResponse } from '../exchange.ts'
 import type { ProveCloud } from './cloud.ts'
-import { dataOf } from './cluster-api.ts'
 import type { Pace } from './pace.ts'
 import { PROBE_ROLES } from './probe-stack.ts'
 import type { ProvedRow } from './report.ts'
@@ -119,7 +119,7 @@ export const probes: Readonly<Record<string, Probe>> = {
   },
   signatures: async ({ api }) => {
     const answer = await api(`auth/cloud/role/${PROBE_ROLES.ec2}/explain`, { method: 'POST', body: {} })
-    const signatures = listOf(dataOf(answer)['signatures'])
+    const signatures = listOf(dataOf(answer.body)['signatures'])
     const broken = signatures.filter(one => one['works_on_this_runtime'] !== true)
     const names = broken.map(one => `${one['documents']}`).join(', ')
     return {
@@ -230,6 +230,7 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   alarms: 'needs longer than a run',
   queries: 'is not part of a run',
   'prove-policy': 'needs credentials with this policy alone',
+  platforms: 'needs a service of each platform',
 }
 
 export interface ProbeResults {
