@@ -15,6 +15,8 @@ export interface ApiConnection {
   servername?: string
   namespace?: string
   timeoutMs: number
+  /** aborted: a request ends at once */
+  signal?: AbortSignal
 }
 
 const TIMEOUT_S = '60'

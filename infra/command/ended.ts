@@ -4,6 +4,7 @@ export const exitCodes = {
   refused: 1,
   usage: 2,
   unreachable: 3,
+  occupied: 3,
   unwell: 4,
   declined: 5,
   interrupted: 130,

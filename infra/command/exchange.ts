@@ -66,7 +66,7 @@ export async function exchangeApiRequest(
 function sendOnce(
   url: URL,
   { method = 'GET', body, text, token, headers: named = { 'x-vault-request': 'true' } }: ApiRequestOptions,
-  { timeoutMs, namespace, ...tls }: ApiConnection,
+  { timeoutMs, namespace, signal, ...tls }: ApiConnection,
   mostBytes: number,
 ): Promise<ApiResponse & { location?: string }> {
   const sent = body === undefined ? text : JSON.stringify(body)
@@ -91,6 +91,9 @@ function sendOnce(
       readAnswer(response, mostBytes).then(resolve, reject)
     })
     asked.once('error', reject)
+    const interrupt = (): void => void asked.destroy(new Error('interrupted'))
+    signal?.addEventListener('abort', interrupt)
+    asked.once('close', () => signal?.removeEventListener('abort', interrupt))
     // after status 101 no response would follow
     asked.once('upgrade', (_, socket) => {
       socket.destroy()

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { runAgent } from './agent/run.ts'
 import { createCompletion } from './completion.ts'
 import { readApiConnection } from './connection.ts'
 import { CommandEnded, type ExitName, exitCodes } from './ended.ts'
@@ -32,10 +33,11 @@ if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
   )
 }
 
-/** The commands of `cloud-auth`, by name. @returns the exit, unless the command throws */
-const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitName>>> = {
+/** The commands of `cloud-auth`, by name. @returns the exit or an exit code, unless the command throws */
+const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitName | number>>> = {
   login: read => runLogin(read, ports),
   explain: read => explainLogin(read, ports),
+  agent: read => runAgent(read, ports),
   lookup: read => runTokenCall({ ...read, command: 'lookup' }, ports),
   renew: read => runTokenCall({ ...read, command: 'renew' }, ports),
   revoke: read => runTokenCall({ ...read, command: 'revoke' }, ports),
@@ -170,7 +172,7 @@ const unexpected = (error: unknown): CommandEnded =>
     `unexpected error: ${escapeToOneLine(error instanceof Error ? error.message : String(error))}`,
   )
 
-async function main(): Promise<ExitName> {
+async function main(): Promise<ExitName | number> {
   const read = parseCommandLine(process.argv.slice(2), env)
   if (typeof read !== 'string') return runs[read.command](read)
   print(read)
@@ -181,7 +183,8 @@ async function main(): Promise<ExitName> {
 process.stdout.on('error', () => process.exit(exitCodes.done))
 
 try {
-  process.exitCode = exitCodes[await main()]
+  const ended = await main()
+  process.exitCode = typeof ended === 'number' ? ended : exitCodes[ended]
 } catch (error) {
   const { exit, message } = error instanceof CommandEnded ? error : unexpected(error)
   say(exit === 'usage' ? `${message}; see cloud-auth --help` : message)

@@ -18,6 +18,10 @@ export const commandRows = {
     words: '',
     help: 'shows why a login is refused: each check, what was seen, what the role admits',
   },
+  agent: {
+    words: '[-- PROGRAM …]',
+    help: 'keeps a token fresh in a file or for a program, and follows the active cluster of CLOUD_AUTH_CLUSTERS',
+  },
   lookup: { words: '', help: 'shows the policies, the expiry and the other data of your token' },
   renew: { words: '', help: 'extends your token' },
   revoke: { words: '', help: 'revokes your token' },
@@ -48,7 +52,8 @@ interface CommandOption {
   readonly help: string
 }
 
-const LOGIN = ['login', 'explain', 'token-helper'] as const
+const PROOF = ['login', 'explain', 'token-helper'] as const
+const LOGIN = [...PROOF, 'agent'] as const
 const TOKEN = ['lookup', 'renew', 'revoke'] as const
 const SET = ['status', 'switch'] as const
 
@@ -57,7 +62,7 @@ const options = {
   address: {
     value: 'URL',
     variables: ['BAO_ADDR', 'VAULT_ADDR'],
-    of: [...LOGIN, ...TOKEN],
+    of: [...PROOF, ...TOKEN],
     help: 'address of the cluster (default https://127.0.0.1:8200)',
   },
   mount: {
@@ -119,11 +124,18 @@ const options = {
   'show-secrets': { of: ['login'], help: 'for --dry-run: print the login, which is a credential' },
   export: { of: ['login'], help: 'print export lines for a POSIX shell' },
   increment: { value: 'DURATION', of: ['renew'], help: 'lifetime to ask for (default: that of the role)' },
+  file: { value: 'FILE', of: ['agent'], help: 'file for the token; only you may write in its folder' },
+  'on-new-token': {
+    value: 'SIGNAL',
+    of: ['agent'],
+    help: 'signal for the program after a new login, in place of a restart',
+  },
+  revoke: { of: ['agent'], help: 'revoke the token at the end' },
   watch: { of: ['status'], help: 'repeat until Ctrl-C' },
   every: {
     value: 'SECONDS',
-    of: ['status'],
-    help: 'seconds between two status reads of --watch (default 2)',
+    of: ['status', 'agent'],
+    help: 'seconds between two status reads of --watch (default 2), or between two health checks of agent (default 10)',
   },
   'peer-region': {
     value: 'REGION',

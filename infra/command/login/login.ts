@@ -71,6 +71,11 @@ export async function logInToCluster(
       throw new CommandEnded('refused', `${error.message}${describeAttempt(asked)}`)
     },
   )
+  return readLoginAuth(auth, base)
+}
+
+/** Checks the `auth` object of a login answer. @throws CommandEnded `refused` */
+export function readLoginAuth(auth: unknown, base: string): LoginAuth {
   if (!isLogin(auth) || !hasUsableNonce(auth))
     throw new CommandEnded('refused', `${base} answered without a usable token, or with an unusable nonce`)
   return auth
@@ -78,7 +83,12 @@ export async function logInToCluster(
 
 /** Describes where a refused login went, and how to find the cause. */
 const describeAttempt = ({ base, method, profile }: LoginOptions): string => {
-  const by = method === 'ec2' ? 'the instance’s document' : profile ? `profile ${profile}` : 'no --profile'
+  const by =
+    method === 'ec2'
+      ? 'the instance’s document'
+      : profile
+        ? `profile ${profile}`
+        : 'the default AWS credentials'
   return `. Address: ${new URL(base).origin}; login by ${by}. To see each check, use cloud-auth explain`
 }
 
