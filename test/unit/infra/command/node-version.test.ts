@@ -3,11 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildPrograms } from '../../../../infra/build/command.ts'
+import { TEST_HUNG_MS } from '../../../support/programs/patience.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/command-`)
 const file = `${folder}/cloud-auth.mjs`
 afterAll(() => rmSync(folder, { recursive: true }))
-beforeAll(() => buildPrograms(folder))
+beforeAll(() => buildPrograms(folder), TEST_HUNG_MS)
 
 /** Runs the built command on this Node with a faked version. */
 function runOn(version: string) {
