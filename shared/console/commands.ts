@@ -32,28 +32,35 @@ const followText = (follower: string, primary: string, id: string): string => {
 const revokeText = (base: string): string =>
   `curl -sS -X POST ${quoteForShell(`${base}${DR}/secondary/operation-token/delete`)} -d ${JSON_TOKEN}`
 
-/** The clusters of the duties after a take-over: base URLs with `/v1/`, and the follower's name. */
-interface AfterTakeOver {
+/** The clusters of the duties: base URLs with `/v1/`, and the follower's name. */
+interface DutyPlaces {
   primary: string
   follower: string
   name: string
 }
 
 /** Returns the remaining duties after a take-over, each with a command to copy. */
-export const listDuties = ({ primary, follower, name }: AfterTakeOver): ShellCommand[] => [
+export const listDuties = (places: DutyPlaces): ShellCommand[] => [
   {
     what: 'Send the clients to the serving cluster. Its health must be 200.',
-    text: `curl -sS -o /dev/null -w '%{http_code}\\n' ${quoteForShell(`${primary}sys/health`)}`,
+    text: `curl -sS -o /dev/null -w '%{http_code}\\n' ${quoteForShell(`${places.primary}sys/health`)}`,
   },
-  {
-    what: 'Make the former primary follow, as soon as it answers. This deletes no data.',
-    text: `read -rs OPERATION   # a DR operation token\n${followText(follower, primary, name)}`,
-  },
+  followDuty('Make the former primary follow, as soon as it answers. This deletes no data.', places),
   {
     what: 'Read which writes the former primary lost. After a planned switch none are lost.',
-    text: `curl -sS -H "X-Vault-Token: $OPERATION" ${quoteForShell(`${follower}${DR}/divergence`)} | jq .data`,
+    text: `curl -sS -H "X-Vault-Token: $OPERATION" ${quoteForShell(`${places.follower}${DR}/divergence`)} | jq .data`,
   },
 ]
+
+/** Returns the duty after a revocation. The operator decides, because the revocation may be on purpose. */
+export const listReadmission = (places: DutyPlaces): ShellCommand[] => [
+  followDuty('Admit the secondary again, unless it was revoked on purpose. This deletes no data.', places),
+]
+
+const followDuty = (what: string, { primary, follower, name }: DutyPlaces): ShellCommand => ({
+  what,
+  text: `read -rs OPERATION   # a DR operation token\n${followText(follower, primary, name)}`,
+})
 
 /**
  * Returns commands for tasks that this page does not do: submitting recovery shares, and requests that need tokens of

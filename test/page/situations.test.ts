@@ -36,6 +36,7 @@ const headlines: Readonly<Record<keyof typeof situations, readonly [tone: string
   healthy: ['good', /^“east.*” serves, and “west.*” is its secondary\.$/],
   switching: ['busy', /^“west.*” is taking over from “east.*”\. This needs no action/],
   finishing: ['busy', /^“west.*”: The operation promotion is running, at the step open/],
+  between: ['busy', /^No cluster serves: “east.*” has handed over or closed, and “west/],
   after: ['bad', /^“west.*” serves; “east.*” does not follow it yet/],
   following: ['busy', /^“west.*” serves, and “east.*” is about to follow it/],
   dead: ['bad', /^Only “west.*” answers here, and it does not serve\. Its primary last answered it at/],
@@ -96,6 +97,25 @@ test('after a take-over the page lists the remaining duties, with commands for a
   for (const command of commands) execFileSync('sh', ['-n', '-c', command])
   expect(commands[1]).toContain(quoteForShell(situations.after.peer.name))
   expect(commands[1]).toMatch(/\/other\/v1\/sys\/replication\/dr\/secondary\/generate-public-key/)
+  await context.close()
+})
+
+test('a set without a primary is red only after five seconds, because a switch is between two answers', async () => {
+  const { page, context } = await openSituation(plain.between)
+  await page.waitForSelector('#verdict.busy')
+  await context.clock.setFixedTime(PAIR_SEEN_AT + 6000)
+  await page.waitForSelector('#verdict.bad')
+  await context.close()
+})
+
+test.each([
+  ['revoked', 1],
+  ['disaster', 3],
+  ['finishing', 0],
+] as const)('the page lists the duties of the situation %s: %i', async (name, count) => {
+  const { page, context } = await openSituation(plain[name])
+  expect(await page.locator('#duties:visible pre').count()).toBe(count)
+  expect(await page.isVisible('#duties-link')).toBe(count > 0)
   await context.close()
 })
 

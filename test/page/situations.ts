@@ -102,6 +102,7 @@ export function createSituations(nameOf: (name: string) => string) {
       },
       peer: closed,
     },
+    between: { own: secondary(WEST, EAST), peer: closed },
     after: { own: primary(WEST, EAST, { ...promoted, secondaries: [] }), peer: closed },
     following: {
       own: primary(WEST, EAST, { ...promoted, secondaries: [] }),

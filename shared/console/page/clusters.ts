@@ -1,9 +1,9 @@
 import type { ClusterCondition } from '../../set/condition.ts'
-import { judgeSet } from '../../set/overview.ts'
+import { judgeSet, type SetOverview } from '../../set/overview.ts'
 import type { PairSituation, PairVerdict } from '../../set/pair.ts'
 import type { ClusterAnswer, ClusterStatus, KnownCluster, ObservedCluster } from '../../set/status.ts'
 import { quoteName } from '../../values/words.ts'
-import { listDuties } from '../commands.ts'
+import { listDuties, listReadmission } from '../commands.ts'
 import { describeLagBriefly, regionOfAddress, stateBegan } from '../facts.ts'
 import { computeReplicationLags } from '../lag.ts'
 import { apiBaseUrl, linkedPageUrl } from '../links.ts'
@@ -25,7 +25,7 @@ import { showWork } from './work.ts'
 /** Shows both clusters, the verdict, and the next task. */
 export function showClusters(now: number): void {
   const { own, peer } = pageModel
-  const { verdict, cards, task } = judgeSet(observedClusters())
+  const { verdict, cards, task } = calmBriefly(judgeSet(observedClusters()), now)
   showText('verdict-sentence', verdict.sentence)
   showText('task', `Next: ${task}`)
   elementById('verdict').className = verdict.severity
@@ -58,6 +58,23 @@ export function showClusters(now: number): void {
   showLag(now)
   showWork()
   showOthers()
+}
+
+/** Milliseconds for which a set without a primary may be between two answers of a switch. */
+const BETWEEN_ANSWERS_MS = 5000
+
+/**
+ * Shows a set without a primary as busy at first. The page reads both clusters at different times, so in a healthy
+ * switch one answer is older than the handover.
+ */
+function calmBriefly(overview: SetOverview, now: number): SetOverview {
+  const { verdict, cards } = overview
+  const isBrief =
+    now - noteState('pair', verdict.situation) < BETWEEN_ANSWERS_MS && verdict.situation === 'handed-over'
+  if (!isBrief) return overview
+  const calm = <T extends { sentence: string }>(one: T): T =>
+    one.sentence === verdict.sentence ? { ...one, severity: 'busy' } : one
+  return { ...overview, verdict: calm(verdict), cards: cards.map(calm) }
 }
 
 /** Situations in which this cluster may have to take over. */
@@ -152,20 +169,21 @@ const readinessText = ({ readiness, mode }: ClusterStatus): string => {
   return `${verdict}, checked at ${readiness.tried}`
 }
 
-/** Shows the remaining duties after a take-over, while one cluster serves and the other does not follow it. */
-function showDuties({ situation, primary }: PairVerdict): void {
+/** Shows the remaining duties while one cluster serves, the other does not follow it, and no operation runs. */
+function showDuties({ situation, severity, primary }: PairVerdict): void {
   const { own, peer } = pageModel
   const isOwn = primary ? primary === own : own.answer?.status.mode === 'primary'
-  const isDue =
-    peer !== undefined &&
-    (situation === 'unfollowed' || situation === 'revoked' || (situation === 'peer-silent' && isOwn))
-  elementById('duties').hidden = !isDue
-  elementById('duties-link').hidden = !isDue
-  if (!isDue) return
+  const isRevoked = situation === 'revoked'
+  const isDue = isRevoked || situation === 'unfollowed' || (situation === 'peer-silent' && isOwn)
+  const isShown = peer !== undefined && isDue && severity === 'bad'
+  elementById('duties').hidden = !isShown
+  elementById('duties-link').hidden = !isShown
+  if (!isShown) return
   const [mine, theirs] = [ownApiUrl, apiBaseUrl(peer.origin)]
   const follower = isOwn ? peer.seen : own
-  const name = follower.answer?.status.memberName || follower.answer?.cluster || 'name-of-the-former-primary'
-  const duties = listDuties({ primary: isOwn ? mine : theirs, follower: isOwn ? theirs : mine, name })
+  const name = follower.answer?.status.memberName || follower.answer?.cluster || 'name-of-the-other-cluster'
+  const places = { primary: isOwn ? mine : theirs, follower: isOwn ? theirs : mine, name }
+  const duties = isRevoked ? listReadmission(places) : listDuties(places)
   replaceContent(elementById('duties-shown'), duties, () => [
     createElement('ol', {}, ...duties.map(createCommand)),
   ])
