@@ -178,7 +178,7 @@ export class ProvedAccount {
         if (name === 'createStack' && stack.endsWith('-probe')) probe = first as WantedStack
         const result = await (send as (...all: unknown[]) => Promise<unknown>)(...words)
         const body = (result as { body?: string } | undefined)?.body
-        if (name === 'invokeFunction' && stack.endsWith('-init') && !stack.includes('-peer-') && body)
+        if (name === 'invokeFunction' && body?.includes('root_token') && !stack.includes('-peer-'))
           this.root = JSON.parse(body).root_token
         const { status, outputs } = (result ?? {}) as { status?: string; outputs?: Record<string, string> }
         if (status === 'CREATE_COMPLETE' && outputs?.['Instance'] && probe) {

@@ -38,7 +38,7 @@ export function describePlan(planned: PlannedRun): string {
   const [parts, regions, minutes] =
     peerRegion === undefined ? [proveParts, 1, 20] : [[...proveParts, ...peerParts], 2, 45]
   const checked = Object.keys(probes).length + (regions === 1 ? 0 : Object.keys(pairProbes).length)
-  const stacks = parts.map(part => `  ${stackNameInRun(run, part).padEnd(36)}${CONTENTS[part]}`)
+  const stacks = parts.map(part => `  ${stackNameInRun(run, part).padEnd(42)}${CONTENTS[part]}`)
   const prices = provePrices.map(
     row => `  ${priceOfRow(row, HOUR_MS, regions).toFixed(4).padStart(8)} USD  ${row.what}`,
   )
