@@ -77,6 +77,23 @@ test.each(Object.entries(plain))(
   },
 )
 
+test('targets are at least 24 pixels wide and high, except links within a sentence', async () => {
+  const { page, context } = await openSituation(plain.dead)
+  await page.setViewportSize({ width: 375, height: 812 })
+  await page.evaluate(() => {
+    for (const one of document.querySelectorAll<HTMLElement>('#loss, #duties')) one.hidden = false
+  })
+  const small = await page.$$eval('a:not(p > span > a), button, input, summary, textarea', all =>
+    all
+      .filter(one => one.checkVisibility())
+      .map(one => ({ name: one.id || one.textContent, box: one.getBoundingClientRect() }))
+      .filter(({ box }) => box.width < 24 || box.height < 24)
+      .map(({ name }) => name),
+  )
+  expect(small).toEqual([])
+  await context.close()
+})
+
 test('sections that need a DR set are absent for a single cluster', async () => {
   const { page, context } = await openSituation(plain.single)
   for (const id of needsSet) expect(await page.isVisible(`#${id}`), id).toBe(false)
