@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   mkdirSync,
   mkdtempSync,
@@ -8,6 +9,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCdkApp, unvalidatedAppProps } from '../../infra/app.ts'
@@ -18,6 +21,8 @@ import { buildPackage } from '../../infra/package/build.ts'
 import { oldestNode } from '../../infra/package/requirements.ts'
 import { readSettings, settingsSchema } from '../../infra/settings.ts'
 import { defineStacks } from '../../infra/stacks/cluster.ts'
+import { startCommand } from '../support/programs/command.ts'
+import { findOldestNode } from '../support/programs/nodes.ts'
 
 const BUNDLING_TIMEOUT_MS = 300_000
 
@@ -74,6 +79,17 @@ beforeAll(async () => {
   writeFileSync(`${folder}/app/app.mjs`, APP)
 }, BUNDLING_TIMEOUT_MS)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Compares the templates that the empty app has created with those of our own app, and removes the former. */
+function expectOwnTemplates(): void {
+  const app = createCdkApp(`${folder}/own`, unvalidatedAppProps)
+  defineStacks(app, { settings: readSettings(settings), bundles: `${folder}/package/functions` })
+  app.synth()
+  const [own, theirs] = [templatesIn(`${folder}/own`), templatesIn(`${folder}/app/out`)]
+  rmSync(`${folder}/app/out`, { recursive: true })
+  expect([...theirs.keys()].sort()).toEqual([...stacks].sort())
+  for (const stack of stacks) expect(theirs.get(stack), stack).toEqual(own.get(stack))
+}
 
 describe('the npm package in an empty CDK app', () => {
   test('can be installed with peers, exports and files, and its source package stays private', () => {
@@ -132,12 +148,7 @@ describe('the npm package in an empty CDK app', () => {
       encoding: 'utf8',
     })
     expect(said.trim()).toBe('cloud-auth-test-api')
-    const app = createCdkApp(`${folder}/own`, unvalidatedAppProps)
-    defineStacks(app, { settings: readSettings(settings), bundles: `${folder}/package/functions` })
-    app.synth()
-    const [own, theirs] = [templatesIn(`${folder}/own`), templatesIn(`${folder}/app/out`)]
-    expect([...theirs.keys()].sort()).toEqual([...stacks].sort())
-    for (const stack of stacks) expect(theirs.get(stack), stack).toEqual(own.get(stack))
+    expectOwnTemplates()
   })
 
   test('reports invalid props', () => {
@@ -213,17 +224,57 @@ describe('the npm package without its peers', () => {
       'CloudAuth needs the packages aws-cdk-lib and constructs in your app. Not installed: aws-cdk-lib, constructs. Run: npm install aws-cdk-lib constructs',
     )
   })
+})
 
-  test('on Node 20 `new CloudAuth` names the Node that it needs', () => {
-    writeFileSync(
-      `${folder}/version.cjs`,
-      "Object.defineProperty(process.versions, 'node', { value: '20.19.0' })",
+/** Returns the oldest Node of a part. On a machine without that Node, this Node runs with the version. */
+function findNode(part: 'command' | 'construct'): [program: string, ...options: string[]] {
+  const node = findOldestNode(part)
+  if (node !== undefined) return [node]
+  const file = `${folder}/${part}-version.cjs`
+  const value = `${oldestNode[part]}.0.0`
+  writeFileSync(file, `Object.defineProperty(process.versions, 'node', { value: '${value}' })`)
+  return [process.execPath, '--require', file]
+}
+
+describe('the npm package on the oldest Node that it supports', () => {
+  const run = (part: 'command' | 'construct', ...words: string[]): string => {
+    const [node, ...options] = findNode(part)
+    return execFileSync(node, [...options, ...words], {
+      cwd: `${folder}/app`,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+  }
+
+  test.each(['command', 'construct'] as const)('is tested on the version of the %s', part => {
+    expect(run(part, '--print', 'process.versions.node').trim()).toBe(`${oldestNode[part]}.0.0`)
+  })
+
+  test('runs the command, which logs in', async () => {
+    const server = createServer((_, answer) => answer.end('{"auth":{"client_token":"token-of-the-test"}}'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const variables = {
+      VAULT_ADDR: `http://127.0.0.1:${port}`,
+      AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      AWS_REGION: 'us-east-1',
+    }
+    const program = { file: `${installed}/bin/cloud-auth.mjs`, node: findNode('command') }
+    const end = await startCommand(['login', '--role', 'dev'], variables, program).ended
+    server.close()
+    expect(end).toEqual({ status: 0, stdout: 'token-of-the-test\n', stderr: '' })
+  })
+
+  test('refuses `new CloudAuth` with the Node of the command', () => {
+    expect(() => run('command', 'app.mjs', '{"stage":"a"}')).toThrow(
+      /CloudAuth needs Node 22 or later, and this is Node 20\.0\.0/,
     )
-    const run = () =>
-      execFileSync(process.execPath, ['--require', `${folder}/version.cjs`, 'app.mjs', '{"stage":"a"}'], {
-        cwd: `${folder}/app`,
-        stdio: 'pipe',
-      })
-    expect(run).toThrow(/CloudAuth needs Node 22 or later, and this is Node 20\.19\.0/)
+  })
+
+  test('creates the templates of our own app with the Node of the construct', () => {
+    expect(run('construct', 'app.mjs', JSON.stringify(settings)).trim()).toBe('cloud-auth-test-api')
+    expectOwnTemplates()
   })
 })

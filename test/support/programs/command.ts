@@ -19,6 +19,13 @@ interface Started {
   ended: Promise<CommandEnd>
 }
 
+interface CommandProgram {
+  file?: string
+  input?: string
+  /** Node and its options */
+  node?: readonly [program: string, ...options: string[]]
+}
+
 /**
  * Starts the `cloud-auth` command as a process that has only these environment variables. @param input its
  * whole standard input
@@ -26,9 +33,10 @@ interface Started {
 export function startCommand(
   words: readonly string[],
   variables: Readonly<Record<string, string>>,
-  { file = commandFile, input = '' }: { file?: string; input?: string } = {},
+  { file = commandFile, input = '', node = [process.execPath] }: CommandProgram = {},
 ): Started {
-  const child = spawn(process.execPath, [file, ...words], { env: variables, stdio: 'pipe' })
+  const [program, ...options] = node
+  const child = spawn(program, [...options, file, ...words], { env: variables, stdio: 'pipe' })
   // the command may end without reading its input
   child.stdin.on('error', () => undefined).end(input)
   const closed = new Promise<number | null>(resolve => child.once('close', resolve))
