@@ -76,6 +76,30 @@ test.each(rows)('the row $id has a claim, a command and its result so far', ({ c
   if (script !== undefined) expect(Object.keys(scripts)).toContain(script)
 })
 
+/** The test that shows the claim of a row in the emulated account: file and title. */
+const shownByEmulator: Readonly<Record<string, readonly [file: string, title: string]>> = {
+  link: ['long/pair.test.ts', 'a role that east writes gives both clusters the same new Merkle root'],
+  pair: ['long/pair.test.ts', '`deploy:pair --join` makes west follow east over TLS'],
+  wire: ['cluster.test.ts', "give a user's token, which renews and revokes itself"],
+  'audit-copy': ['cluster.test.ts', 'the log subscription carries audit entries of logins to the audit log'],
+  removal: [
+    'cluster.test.ts',
+    'with `deletionProtection` keeps the stack `data` and the logs, and a new deployment serves the same data',
+  ],
+}
+
+describe('the emulated account is a substitute', () => {
+  test('in exactly the rows that name a test', () => {
+    const named = rows.filter(({ checked }) => checked.split(', ').includes('emulator'))
+    expect(named.map(row => row.id).sort()).toEqual(Object.keys(shownByEmulator).sort())
+  })
+
+  test.each(Object.entries(shownByEmulator))('in the row %s, whose test exists', (_, [file, title]) => {
+    const text = read(`test/deployed/${file}`)
+    expect([`'${title}'`, `"${title}"`].filter(quoted => text.includes(quoted))).toHaveLength(1)
+  })
+})
+
 /** Phrases of unproved claims, which belong to the page alone. */
 const ANYWHERE = [/\b(?:measured|tried|tested|verified|was run|never run) on AWS\b/i]
 const IN_PAGES = [
