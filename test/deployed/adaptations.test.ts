@@ -219,6 +219,26 @@ const released: Record<
       return (await routes.text()).includes('ANY /v1/probe')
     },
   },
+  'any-methods': {
+    resources: {
+      Api: {
+        Type: 'AWS::ApiGateway::RestApi',
+        Properties: {
+          Body: {
+            openapi: '3.0.1',
+            info: { title: 'probe', version: '1' },
+            paths: { '/probe': { 'x-amazon-apigateway-any-method': { responses: {} } } },
+          },
+        },
+      },
+    },
+    serves: async ({ emulator }, [api]) => {
+      const resources = await sendToService(emulator, 'apigateway', `/restapis/${api}/resources`)
+      const { item } = (await resources.json()) as { item: { path: string; resourceMethods?: object }[] }
+      const methods = Object.keys(item.find(one => one.path === '/probe')?.resourceMethods ?? {})
+      return methods.includes('ANY') || methods.includes('GET')
+    },
+  },
 }
 
 describe('a row of the templates', () => {

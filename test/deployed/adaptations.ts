@@ -100,12 +100,23 @@ export const templateAdaptations = {
       Type === 'AWS::ApiGatewayV2::Api' && Properties?.['Body'] !== undefined,
     replace: expandDefinition,
   },
+  'any-methods': {
+    what: 'the OpenAPI definition names each method of a path',
+    why: 'the emulator ignores x-amazon-apigateway-any-method in the definition of a REST API',
+    resources: 'AWS::ApiGateway::RestApi with Body',
+    concerns: ({ Type, Properties }) =>
+      Type === 'AWS::ApiGateway::RestApi' && Properties?.['Body'] !== undefined,
+    replace: nameMethods,
+  },
 } as const satisfies Record<string, TemplateRow>
+
+/** Operation of all methods of a path. */
+const ANY = 'x-amazon-apigateway-any-method'
 
 /** The parts of an API's OpenAPI definition that its routes need. */
 interface ApiDefinition {
   info: { title: string }
-  paths: Record<string, { 'x-amazon-apigateway-any-method': AnyMethod }>
+  paths: Record<string, { [ANY]: AnyMethod }>
   components: { 'x-amazon-apigateway-integrations': Record<string, DefinedIntegration> }
 }
 
@@ -148,7 +159,7 @@ function expandDefinition(id: string, api: TemplateResource): Resources {
     ],
   )
   const routes = Object.entries(body.paths).map(([path, item], index): [string, TemplateResource] => {
-    const { isDefaultRoute, ...method } = item['x-amazon-apigateway-any-method']
+    const { isDefaultRoute, ...method } = item[ANY]
     const name = method['x-amazon-apigateway-integration'].$ref.split('/').at(-1) ?? ''
     const Target = { 'Fn::Join': ['', ['integrations/', { Ref: idOf(name) }]] }
     const RouteKey = isDefaultRoute ? '$default' : `ANY ${path}`
@@ -159,6 +170,20 @@ function expandDefinition(id: string, api: TemplateResource): Resources {
   })
   const named = { ...properties, Name: body.info.title, ProtocolType: 'HTTP' }
   return { [id]: { ...api, Properties: named }, ...Object.fromEntries([...integrations, ...routes]) }
+}
+
+const METHODS = ['get', 'post', 'put', 'delete', 'patch', 'head', 'options']
+
+/** Returns a REST API whose definition has an operation for each method of a path. */
+function nameMethods(id: string, api: TemplateResource): Resources {
+  const { Body, ...properties } = api.Properties as { Body: Pick<ApiDefinition, 'paths'> } & object
+  const paths = Object.entries(Body.paths).map(([path, { [ANY]: operation }]) => [
+    path,
+    Object.fromEntries(METHODS.map(method => [method, operation])),
+  ])
+  return {
+    [id]: { ...api, Properties: { ...properties, Body: { ...Body, paths: Object.fromEntries(paths) } } },
+  }
 }
 
 /** Returns a template's resources without dependencies on resources that are left out. */

@@ -6,17 +6,29 @@ import { EmulatedAccount } from './account.ts'
 import { emulatorAdaptationNames } from './adaptations.ts'
 import { type Assembly, deployStacks } from './cdk.ts'
 import { EMULATED, type Emulator, startEmulator } from './emulator.ts'
-import { findOnlyApi } from './stacks.ts'
+import { type FrontKind, findFrontAddress } from './stacks.ts'
+
+/** A holder of recovery shares with an OpenPGP key. */
+export interface ShareHolder {
+  publicKey: string
+  fingerprint: string
+  /** decrypts a message in base64 */
+  decrypt(message: string): Promise<string>
+}
 
 /** A cluster that is deployed into the emulated account. */
 export class DeployedCluster {
   private readonly emulator: Emulator
   private readonly account: EmulatedAccount
-  private readonly stage: string
+  readonly stage: string
   /** outputs of the stack `api` */
   private outputs: Record<string, string> = {}
-  /** address of the cluster's API */
+  /** address of the cluster's front */
   address = ''
+  /** kind of the front, as the setting `front` names it */
+  front: FrontKind = 'httpApi'
+  /** headers of all requests, for example those of a proxy */
+  headers: Record<string, string> = {}
   root = ''
 
   /** @param stage the stage of the cluster's settings */
@@ -32,16 +44,15 @@ export class DeployedCluster {
     await this.useOutputs(outputs[`cloud-auth-${this.stage}-api`] ?? {})
   }
 
-  /** Reads the names of functions, and finds the API. @param outputs outputs of the stack `api` */
+  /** Reads the names of functions, and finds the front. @param outputs outputs of the stack `api` */
   async useOutputs(outputs: Record<string, string>): Promise<void> {
     this.outputs = outputs
-    // the emulator's own address for APIs, because the names in the output `Address` have no DNS entries
-    this.address = `${this.emulator.url}/_aws/execute-api/${await findOnlyApi(this.emulator)}/$default`
+    this.address = await findFrontAddress(this.emulator, this.front)
   }
 
   /** Calls the cluster, by default with the root token. */
   api(method: string, path: string, body?: object, token = this.root): Promise<Reply> {
-    return call(`${this.address}/v1`, method, `/${path}`, body, { token })
+    return call(`${this.address}/v1`, method, `/${path}`, body, { token, headers: this.headers })
   }
 
   /** Calls the cluster, and returns the answer's body. @throws Error unless the answer is a success */
@@ -80,6 +91,17 @@ export class DeployedCluster {
     for (const key of shares)
       ({ encoded_token } = await this.done('POST', `${generate}/update`, { key, nonce }, ''))
     return (await this.done('POST', 'sys/decode-token', { encoded_token, otp }, '')).data.token
+  }
+
+  /** Initialises the cluster with one share, which is encrypted to its holder as the root token is. */
+  async initialiseFor({ publicKey, decrypt }: ShareHolder): Promise<void> {
+    const { root_token } = await this.invokeApi('InitFunction', 'PUT', 'sys/init', {
+      recovery_shares: 1,
+      recovery_threshold: 1,
+      recovery_pgp_keys: [publicKey],
+      root_token_pgp_key: publicKey,
+    })
+    this.root = await decrypt(root_token)
   }
 
   /** Returns the status with which the cluster answers health checks. */

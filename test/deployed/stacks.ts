@@ -3,7 +3,7 @@ import { eventually } from '../support/programs/killed-hosts.ts'
 import { EMULATED, type Emulator } from './emulator.ts'
 
 /** Services that no SDK client of this project reaches. */
-type Service = 'apigateway' | 'cloudformation' | 's3'
+type Service = 'apigateway' | 'cloudformation' | 'elasticloadbalancing' | 'route53' | 's3'
 
 /**
  * Sends a request to a service of the emulator, which finds the service by the signature's scope. The emulator does
@@ -20,17 +20,43 @@ export function sendToService(
   return fetch(`${url}${path}`, { ...request, headers: { authorization } })
 }
 
-/** Returns the id of the only API, because an address of the cluster's own may hide the id in the output `Address`. */
-export async function findOnlyApi(emulator: Pick<Emulator, 'url' | 'region'>): Promise<string> {
-  const listed = await (await sendToService(emulator, 'apigateway', '/v2/apis')).json()
-  const { items } = listed as { items: { apiId: string }[] }
-  if (items.length !== 1) throw new Error(`the account has ${items.length} APIs, not one`)
-  return items[0]?.apiId ?? ''
-}
-
 /** Returns the texts of all XML elements with a name. */
-const textsOf = (xml: string, element: string): string[] =>
+export const textsOf = (xml: string, element: string): string[] =>
   [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, 'g'))].map(([, text = '']) => text)
+
+/** Kinds of fronts, as the setting `front` names them. */
+export type FrontKind = 'httpApi' | 'privateRestApi' | 'loadBalancer'
+
+/**
+ * Returns the emulator's own address of the only front for clients. The names in the output `Address` have no DNS
+ * entries.
+ */
+export async function findFrontAddress(
+  emulator: Pick<Emulator, 'url' | 'region'>,
+  kind: FrontKind,
+): Promise<string> {
+  const places: Record<FrontKind, () => Promise<string[]>> = {
+    httpApi: async () => {
+      const listed = await (await sendToService(emulator, 'apigateway', '/v2/apis')).json()
+      const { items } = listed as { items: { apiId: string; name: string }[] }
+      const ofClients = items.filter(({ name }) => !name.endsWith(' link'))
+      return ofClients.map(({ apiId }) => `_aws/execute-api/${apiId}/$default`)
+    },
+    // the stage of a REST API is the first part of the path
+    privateRestApi: async () => {
+      const listed = await (await sendToService(emulator, 'apigateway', '/restapis')).json()
+      return (listed as { item: { id: string }[] }).item.map(({ id }) => `_aws/execute-api/${id}`)
+    },
+    loadBalancer: async () => {
+      const describe = '/?Action=DescribeLoadBalancers&Version=2015-12-01'
+      const answer = await (await sendToService(emulator, 'elasticloadbalancing', describe)).text()
+      return textsOf(answer, 'LoadBalancerName').map(name => `_alb/${name}`)
+    },
+  }
+  const found = await places[kind]()
+  if (found.length !== 1) throw new Error(`the account has ${found.length} fronts for clients, not one`)
+  return `${emulator.url}/${found[0]}`
+}
 
 /** Part of the reason for which CloudFormation refuses a change set without changes. */
 const NO_CHANGES = 't contain changes. Submit different information'
