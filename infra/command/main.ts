@@ -127,6 +127,8 @@ async function proof({ values, flags, words }: ParsedCommand): Promise<ExitName>
     words,
     isDry: flags.has('dry-run'),
     isCleanup: flags.has('cleanup'),
+    keeps: flags.has('keep'),
+    isResume: flags.has('resume'),
     json: flags.has('json'),
     showsAccount: flags.has('show-account'),
   }

@@ -154,6 +154,8 @@ const options = {
     help: 'login: write the login instead of sending it; prove: print what would be made, and its price',
   },
   cleanup: { of: ['prove'], help: 'delete what runs have left, or what RUN has left' },
+  keep: { of: ['prove'], help: 'keep the stacks of a complete run, and its root token in a file' },
+  resume: { of: ['prove'], help: 'check the claims of the kept RUN again' },
   'show-account': { of: ['prove'], help: 'print account ids in full' },
   'accept-loss': {
     value: 'NAME',

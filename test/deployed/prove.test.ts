@@ -60,6 +60,15 @@ describe('cloud-auth prove', () => {
     expect(proved.script).toEqual({ status: 0, output: 'shutdown -h +60\n' })
   })
 
+  test('keeps a run with --keep, checks it again with --resume, and leaves nothing', async () => {
+    expect(await proved.start({ keeps: true })).toBe('unwell')
+    const { run } = JSON.parse(proved.printed)
+    expect(await proved.account.listTables()).not.toEqual([])
+    expect(await proved.start({ isResume: true, words: [run], release: undefined })).toBe('unwell')
+    expect(rowsWith('broken')).toEqual([LIST_ROW])
+    await proved.expectEmpty()
+  })
+
   test('refuses a limit above 5 USD before any call', async () => {
     await expect(proved.start({ limit: '6' })).rejects.toMatchObject({ exit: 'usage' })
   })

@@ -11,7 +11,8 @@ import { checkoutRoot } from '../../infra/checkout.ts'
 import { openProveAccount, type ProveAccount } from '../../infra/command/prove/account.ts'
 import type { ProveCloud, WantedStack } from '../../infra/command/prove/cloud.ts'
 import { listJournaledRuns } from '../../infra/command/prove/journal.ts'
-import { type ProveOptions, prove } from '../../infra/command/prove/prove.ts'
+import { prove } from '../../infra/command/prove/prove.ts'
+import type { ProveOptions } from '../../infra/command/prove/tools.ts'
 import { createDocumentAuthority } from '../../infra/local/provider/documents/authority.ts'
 import { signInstanceDocument } from '../../infra/local/provider/documents/document.ts'
 import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
@@ -204,6 +205,8 @@ export class ProvedAccount {
       subnet: undefined,
       isDry: false,
       isCleanup: false,
+      keeps: false,
+      isResume: false,
       json: true,
       showsAccount: false,
       words: [],

@@ -17,7 +17,8 @@ import { isPeerPart, isRunName, type ProvePart, partOfStackName, stackNameInRun 
 
 /*
  * The journal of a run names each stack before the run makes the stack, so that after a crash a cleanup finds every
- * stack. Each line is one JSON object: first the run, then `makes` and `removed` with the name of a stack.
+ * stack. Each line is one JSON object: first the run, then `makes` and `removed` with the name of a stack,
+ * and `resumes` with the process that works on a kept run.
  */
 
 /** The first line of a journal. */
@@ -28,7 +29,7 @@ export interface JournaledRun {
   peerRegion?: string
   /** account in which the run makes its stacks */
   account: string
-  /** process of the run */
+  /** process of the run, or the process that resumes the run */
   pid: number
 }
 
@@ -43,6 +44,8 @@ export interface ProveJournal {
   readonly path: string
   makes(part: ProvePart): void
   removed(part: ProvePart): void
+  /** names the process that works on the run from now on */
+  resumes(pid: number): void
   /** deletes the journal, because nothing of the run is left */
   end(): void
   close(): void
@@ -80,15 +83,21 @@ export function parseProveJournal(text: string): JournalState | undefined {
   if (!isRunName(run) || !isRegionName(region) || !isAccount(account) || !isPid(pid)) return undefined
   if (peerRegion !== undefined && !isRegionName(peerRegion)) return undefined
   const remaining: ProvePart[] = []
+  let worker = pid
   for (const line of lines) {
     if (!isObject(line)) return undefined
+    const resuming = line['resumes']
+    if (isPid(resuming)) {
+      worker = resuming
+      continue
+    }
     const [made, removed] = [line['makes'], line['removed']].map(name => partOfStackName(run, name))
     if ((made === undefined) === (removed === undefined)) return undefined
     if (made && isPeerPart(made) && peerRegion === undefined) return undefined
     if (made && !remaining.includes(made)) remaining.push(made)
     if (removed && remaining.includes(removed)) remaining.splice(remaining.indexOf(removed), 1)
   }
-  return { run, region, account, pid, remaining, ...(peerRegion === undefined ? {} : { peerRegion }) }
+  return { run, region, account, pid: worker, remaining, ...(peerRegion === undefined ? {} : { peerRegion }) }
 }
 
 function openJournal(path: string, file: number, { run }: JournaledRun): ProveJournal {
@@ -100,6 +109,7 @@ function openJournal(path: string, file: number, { run }: JournaledRun): ProveJo
     path,
     makes: part => write({ makes: stackNameInRun(run, part) }),
     removed: part => write({ removed: stackNameInRun(run, part) }),
+    resumes: pid => write({ resumes: pid }),
     end: () => rmSync(path, { force: true }),
     close: () => closeSync(file),
   }

@@ -1,64 +1,20 @@
 import { sendRequest } from '../ask.ts'
-import type { ApiConnection, CommandEnvironment } from '../connection.ts'
 import { CommandEnded, type ExitName } from '../ended.ts'
-import { type openProveAccount, type ProveAccount, waitForMs } from './account.ts'
-import {
-  createProveJournal,
-  journalFolder,
-  journalPath,
-  listJournaledRuns,
-  type ProveJournal,
-  reopenProveJournal,
-} from './journal.ts'
-import {
-  createRunName,
-  isPeerPart,
-  isRunName,
-  type ProvePart,
-  peerParts,
-  proveParts,
-  stackNameInRun,
-} from './names.ts'
+import { waitForMs } from './account.ts'
+import { cleanUp, openEndedRun, openPlaceOf, tearDown, teardownClock } from './cleanup.ts'
+import { createProveJournal, journalFolder, journalPath, type ProveJournal } from './journal.ts'
+import { keptPath, readKeptRun, writeKeptRun } from './keep.ts'
+import { createRunName, isRunName, type ProvePart, peerParts, proveParts, stackNameInRun } from './names.ts'
 import { createPace, RunEnded } from './pace.ts'
-import { describeCleanup, describePlan } from './plan.ts'
+import { openPlace, type ProvePlace, toPlaceNames } from './place.ts'
+import { describePlan } from './plan.ts'
 import { formatUsd, priceAfter, proveBounds } from './prices.ts'
 import { completeRows, type ProbeResults } from './probes.ts'
-import { type ReleaseFiles, readReleaseFiles } from './release-files.ts'
+import { readReleaseFiles } from './release-files.ts'
 import { formatReport, formatReportJson, maskAccounts, type ProveReport } from './report.ts'
-import { refuseExistingStacks, runProof } from './run.ts'
-import { deleteStackOfRun, type Remains, tearDownRun } from './teardown.ts'
-
-/** Options of `cloud-auth prove`. */
-export interface ProveOptions {
-  region: string | undefined
-  /** the other region of a run in two regions */
-  peerRegion: string | undefined
-  profile: string | undefined
-  release: string | undefined
-  limit: string | undefined
-  subnet: string | undefined
-  isDry: boolean
-  isCleanup: boolean
-  json: boolean
-  showsAccount: boolean
-  /** the run to clean up */
-  words: readonly string[]
-}
-
-export interface ProveTools {
-  environment: CommandEnvironment
-  connection: ApiConnection
-  print(text: string): void
-  say(text: string): void
-  confirm(question: string): Promise<boolean>
-  /** calls a function at each SIGINT, SIGTERM and SIGHUP, in place of the process's end */
-  onSignal(called: (signal: string) => void): void
-  open: typeof openProveAccount
-  /** returns the address at which the base URL of an API is reached */
-  reach(address: string): string
-  /** returns the address at which the other cluster reaches an API */
-  linkTo(address: string): string
-}
+import { type ProvePorts, type ProveSettings, refuseExistingStacks, runProof } from './run.ts'
+import { deleteStackOfRun, type Remains } from './teardown.ts'
+import type { ProveOptions, ProveTools } from './tools.ts'
 
 const SUBNET = /^subnet-[0-9a-f]{8,17}$/
 
@@ -76,6 +32,12 @@ export function readLimit(text: string | undefined, regions = 1): number {
 /** Runs `cloud-auth prove`. @returns the exit */
 export async function prove(options: ProveOptions, tools: ProveTools): Promise<ExitName> {
   if (options.isCleanup) return cleanUp(options, tools)
+  if (options.keeps && options.peerRegion !== undefined)
+    throw new CommandEnded(
+      'usage',
+      '--keep cannot be used with --peer-region, because the run loses a cluster',
+    )
+  if (options.isResume) return resume(options, tools)
   const { subnet, words, isDry } = options
   if (words.length > 0) throw new CommandEnded('usage', `prove takes no argument: ${words[0]}`)
   if (subnet !== undefined && !SUBNET.test(subnet))
@@ -111,111 +73,99 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   if (!(await confirm('Make these stacks?'))) throw new CommandEnded('declined', 'Nothing was made')
   const parts = place.peer === undefined ? proveParts : [...proveParts, ...peerParts]
   await refuseExistingStacks(run, parts, place.cloudOf)
-  return proveRun({ run, subnet, release, limitUsd }, place, options, tools)
-}
-
-/** The account of a run, in one or two regions. */
-interface ProvePlace {
-  region: string
-  account: ProveAccount
-  peer: { region: string; account: ProveAccount } | undefined
-  cloudOf(part: ProvePart): ProveAccount['cloud']
-}
-
-/** Opens the account in the regions of a run. @throws CommandEnded for regions that cannot be used together */
-async function openPlace(
-  { region, peerRegion }: Partial<Record<'region' | 'peerRegion', string | undefined>>,
-  profile: string | undefined,
-  { environment, connection, open }: ProveTools,
-): Promise<ProvePlace> {
-  if (peerRegion !== undefined && peerRegion === region)
-    throw new CommandEnded('usage', '--peer-region must be another region than --region')
-  const account = await open(region, profile, environment, connection)
-  const other =
-    peerRegion === undefined ? undefined : await open(peerRegion, profile, environment, connection)
-  const peer =
-    peerRegion === undefined || other === undefined ? undefined : { region: peerRegion, account: other }
-  return {
-    region: region ?? '',
-    account,
-    peer,
-    cloudOf: part => (isPeerPart(part) && peer ? peer.account : account).cloud,
+  const names = toPlaceNames(place)
+  const started: StartedRun = {
+    settings: { run, peerRegion: undefined, ...names, subnet, source: { release } },
+    journal: createProveJournal(folder, { run, ...names, pid: process.pid }),
+    made: [],
+    release: release.version,
+    limitUsd,
+    started: Date.now(),
   }
+  return proveRun(started, place, options, tools)
 }
-
-/** Returns the regions and the account of a run, as its journal and its report name them. */
-const toPlaceNames = ({ region, peer, account }: ProvePlace) => ({
-  region,
-  ...(peer === undefined ? {} : { peerRegion: peer.region }),
-  account: account.id,
-})
 
 interface StartedRun {
-  run: string
-  subnet: string | undefined
-  release: ReleaseFiles
+  settings: ProveSettings
+  journal: ProveJournal
+  /** stacks that exist */
+  made: ProvePart[]
+  /** version of the release */
+  release: string
   limitUsd: number
+  /** start of the run, epoch milliseconds */
+  started: number
 }
 
-/** The waits of a teardown, which signals do not end. */
-const teardownClock = { sleep: async (ms: number) => void (await waitForMs(ms)), now: Date.now }
-
-async function tearDown(
-  run: string,
-  parts: readonly ProvePart[],
-  { cloudOf }: ProvePlace,
-  journal: ProveJournal,
-  { say }: ProveTools,
-): Promise<Remains[]> {
-  const remains = await tearDownRun(run, parts, { cloudOf, journal, say, ...teardownClock })
-  journal.close()
-  return remains
+/** Lets SIGINT and other signals end the run. @returns the signal of the end */
+function listenForEnd(run: string, { say, onSignal }: ProveTools): AbortSignal {
+  const ending = new AbortController()
+  onSignal(signal => {
+    if (ending.signal.aborted)
+      say(`The stacks are being deleted. If you kill this process, run cloud-auth prove --cleanup ${run}`)
+    else say(`${signal}: the run stops and deletes its stacks`)
+    ending.abort(signal)
+  })
+  return ending.signal
 }
 
-/** Runs the proof, tears it down however it ends, and prints the report. */
+/** Describes the stacks that `--keep` leaves. */
+const describeKept = (run: string, folder: string): Remains => ({
+  what: `the stacks of run ${run}`,
+  why: `--keep. ${keptPath(folder, run)} has the root token. Delete all by cloud-auth prove --cleanup ${run}`,
+})
+
+/** Repeats the probes of a kept run. */
+async function resume(options: ProveOptions, tools: ProveTools): Promise<ExitName> {
+  const [run, ...more] = options.words
+  if (!isRunName(run) || more.length > 0 || options.release !== undefined)
+    throw new CommandEnded('usage', '--resume takes the name of one run that --keep has kept, and no release')
+  const limitUsd = readLimit(options.limit)
+  const folder = journalFolder(tools.environment)
+  const { root, release, started } = readKeptRun(folder, run)
+  const { state, journal } = openEndedRun(run, folder)
+  const place = await openPlaceOf(state, options, tools)
+  journal.resumes(process.pid)
+  const settings = { run, peerRegion: undefined, ...toPlaceNames(place), subnet: undefined, source: { root } }
+  const resumed = { settings, journal, made: state.remaining, release, limitUsd, started }
+  return proveRun(resumed, place, options, tools)
+}
+
+/**
+ * Runs the proof, and prints the report. Deletes the stacks however the run ends, unless the run is complete and the
+ * user keeps them.
+ */
 async function proveRun(
-  { run, subnet, release, limitUsd }: StartedRun,
+  { settings, journal, made, release, limitUsd, started }: StartedRun,
   place: ProvePlace,
   options: ProveOptions,
   tools: ProveTools,
 ): Promise<ExitName> {
   const { environment, connection, say } = tools
   const { account, peer, cloudOf } = place
+  const { run } = settings
+  const folder = journalFolder(environment)
   const regions = peer === undefined ? 1 : 2
-  const ending = new AbortController()
-  tools.onSignal(signal => {
-    if (ending.signal.aborted)
-      say(`The stacks are being deleted. If you kill this process, run cloud-auth prove --cleanup ${run}`)
-    else say(`${signal}: the run stops and deletes its stacks`)
-    ending.abort(signal)
-  })
-  const journal = createProveJournal(journalFolder(environment), {
-    run,
-    ...toPlaceNames(place),
-    pid: process.pid,
-  })
-  const pace = createPace({ limitUsd, regions, signal: ending.signal, now: Date.now, wait: waitForMs })
+  const signal = listenForEnd(run, tools)
+  const pace = createPace({ limitUsd, regions, signal, now: Date.now, wait: waitForMs })
   const results: ProbeResults = { rows: [], measured: {} }
-  const settings = { run, peerRegion: undefined, ...toPlaceNames(place), subnet, release }
-  const made: ProvePart[] = []
-  const ports = {
+  const ports: ProvePorts = {
     cloudOf,
     connection,
     journal: {
       ...journal,
-      makes: (part: ProvePart) => {
+      makes: part => {
         journal.makes(part)
         made.push(part)
       },
     },
     pace,
     say,
-    request: (base: string, ...[path, asking]: [string, Parameters<typeof sendRequest>[2]]) =>
-      sendRequest(base, path, asking, connection),
+    request: (base, path, asking) => sendRequest(base, path, asking, connection),
     reach: tools.reach,
     linkTo: tools.linkTo,
     callStsForGlobalHost: account.callStsForGlobalHost,
-    remove: async (parts: readonly ProvePart[]) => {
+    remove: async parts => {
       for (const part of parts) {
         say(`deleting ${stackNameInRun(run, part)}`)
         const why = await deleteStackOfRun(run, part, { cloudOf, say, ...teardownClock })
@@ -223,26 +173,30 @@ async function proveRun(
         journal.removed(part)
       }
     },
+    initialised: root => {
+      if (options.keeps) writeKeptRun(folder, { run, root, release, started })
+    },
   }
   const fault = await runProof(settings, ports, results).then(
     () => undefined,
     (error: Error) => error,
   )
   if (fault !== undefined) say(`the run stops: ${fault.message}`)
-  const remains = await tearDown(run, made, place, journal, tools)
+  const isKept = options.keeps && fault === undefined
+  const remains = isKept ? [describeKept(run, folder)] : await tearDown(run, made, place, journal, tools)
   const report: ProveReport = {
     run,
-    release: release.version,
+    release,
     ...toPlaceNames(place),
     ...(fault === undefined ? {} : { stopped: fault.message }),
     rows: completeRows(results.rows),
     measured: results.measured,
     minutes: pace.elapsed() / 60_000,
-    usd: priceAfter(pace.elapsed(), regions),
+    usd: priceAfter(Date.now() - started, regions),
     remains,
   }
   printReport(report, options, tools)
-  return decideProveExit(report, fault)
+  return decideProveExit(report, isKept, fault)
 }
 
 function printReport(report: ProveReport, { json, showsAccount }: ProveOptions, { print }: ProveTools): void {
@@ -251,55 +205,14 @@ function printReport(report: ProveReport, { json, showsAccount }: ProveOptions, 
 }
 
 /** Returns the exit of a run. */
-function decideProveExit({ rows, remains }: Pick<ProveReport, 'rows' | 'remains'>, fault?: Error): ExitName {
+function decideProveExit(
+  { rows, remains }: Pick<ProveReport, 'rows' | 'remains'>,
+  isKept: boolean,
+  fault: Error | undefined,
+): ExitName {
   if (fault instanceof RunEnded && fault.signal !== undefined)
     return fault.signal === 'SIGINT' ? 'interrupted' : 'terminated'
-  if (fault !== undefined || remains.some(one => one.ends === undefined)) return 'refused'
+  const isLeft = !isKept && remains.some(one => one.ends === undefined)
+  if (fault !== undefined || isLeft) return 'refused'
   return rows.some(row => row.result === 'broken') ? 'unwell' : 'done'
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Deletes what the journals of runs name, whose processes have ended. */
-async function cleanUp(
-  { words, profile, showsAccount, isDry }: ProveOptions,
-  tools: ProveTools,
-): Promise<ExitName> {
-  const { environment, say, confirm, print } = tools
-  const folder = journalFolder(environment)
-  const [named, ...more] = words
-  if (more.length > 0 || (named !== undefined && !isRunName(named)))
-    throw new CommandEnded('usage', '--cleanup takes the name of one run: eight hexadecimal digits')
-  const runs = named === undefined ? listJournaledRuns(folder) : [named]
-  if (runs.length === 0) say(`No run has a journal in ${folder}`)
-  const remains: Remains[] = []
-  for (const run of runs) {
-    const { state, journal } = reopenProveJournal(folder, run)
-    if (isAlive(state.pid) && state.pid !== process.pid)
-      throw new CommandEnded(
-        'refused',
-        `run ${run} is still working in the process ${state.pid}. End that process first, for example by Ctrl-C`,
-      )
-    const shown = describeCleanup(state)
-    say(showsAccount ? shown : maskAccounts(shown))
-    if (isDry) continue
-    const place = await openPlace(state, profile, tools)
-    if (place.account.id !== state.account)
-      throw new CommandEnded(
-        'refused',
-        `the stacks of run ${run} are in another account than these credentials`,
-      )
-    if (!(await confirm('Delete these stacks?'))) throw new CommandEnded('declined', 'Nothing was deleted')
-    remains.push(...(await tearDown(run, state.remaining, place, journal, tools)))
-  }
-  for (const { what, why, ends } of remains)
-    print(`${what}: ${why}${ends === undefined ? '' : `, until ${ends}`}\n`)
-  return remains.some(one => one.ends === undefined) ? 'refused' : 'done'
 }

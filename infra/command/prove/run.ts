@@ -24,7 +24,8 @@ export interface ProveSettings {
   account: string
   /** subnet of the instance; undefined: the default VPC */
   subnet: string | undefined
-  release: ReleaseFiles
+  /** the release whose stacks the run makes, or the root token of the cluster whose stacks an earlier process made */
+  source: { release: ReleaseFiles } | { root: string }
 }
 
 export interface ProvePorts {
@@ -43,6 +44,8 @@ export interface ProvePorts {
   callStsForGlobalHost(): Promise<number>
   /** deletes stacks of the run */
   remove(parts: readonly ProvePart[]): Promise<void>
+  /** receives the root token of the first cluster */
+  initialised(root: string): void
 }
 
 const STACK_LIMIT_MS = 20 * 60_000
@@ -95,9 +98,11 @@ async function makeStack(
 async function uploadRelease(
   bucket: string,
   isPeer: boolean,
-  { run, release }: ProveSettings,
+  { run, source }: ProveSettings,
   { cloudOf, pace, say }: ProvePorts,
 ) {
+  if (!('release' in source)) throw new Error('a resumed run makes no stacks')
+  const { release } = source
   const cloud = cloudOf(isPeer ? 'peer-assets' : 'assets')
   say(`uploading ${release.assets.length + 3} files to ${bucket}`)
   for (const [part, text] of Object.entries(release.templates))
@@ -210,9 +215,72 @@ async function startCluster(
   }
 }
 
+/** Returns the outputs of a complete stack of the run. @throws Error if the run has no such stack */
+async function readOutputs(
+  part: ProvePart,
+  { run }: ProveSettings,
+  { cloudOf }: ProvePorts,
+): Promise<FoundStack['outputs']> {
+  const name = stackNameInRun(run, part)
+  const found = await cloudOf(part).findStack(name)
+  if (found?.status !== 'CREATE_COMPLETE' || found.tags[RUN_TAG] !== run)
+    throw new Error(`the stack ${name} of the run is missing or incomplete`)
+  return found.outputs
+}
+
+/** Makes the roles and the stack of the probes. @returns the outputs of the stack */
+async function startProbes(
+  { base, rootToken, cloud }: PairedCluster,
+  settings: ProveSettings,
+  ports: ProvePorts,
+): Promise<FoundStack['outputs']> {
+  const { subnet } = settings
+  const write = (path: string, body: object) =>
+    requestUntilAccepted(() => ports.request(base, path, { token: rootToken, method: 'POST', body }), {
+      timeoutMs: REQUEST_LIMIT_MS,
+      say: ports.say,
+      label: path,
+    })
+  await createProbeRoles(settings, write)
+  const place: Record<string, string> =
+    subnet === undefined ? {} : { Subnet: subnet, Vpc: await cloud.findVpc(subnet) }
+  return makeStack('probe', settings, ports, {
+    template: buildProbeTemplate(subnet),
+    parameters: { Address: base, ...place },
+  })
+}
+
+/** The first cluster of a run, with its probes. */
+interface OpenedCluster {
+  address: string
+  root: string
+  /** outputs of the stack `probe` */
+  probe: FoundStack['outputs']
+  /** absent: an earlier process made the cluster */
+  made?: PairedCluster
+}
+
+/** Makes the first cluster of a run, or finds the cluster that an earlier process made. */
+async function openCluster(
+  licence: Readonly<Record<string, string>>,
+  settings: ProveSettings,
+  ports: ProvePorts,
+): Promise<OpenedCluster> {
+  const { source } = settings
+  if ('root' in source) {
+    const { Address } = await readOutputs('api', settings, ports)
+    const probe = await readOutputs('probe', settings, ports)
+    return { address: ports.reach(Address ?? ''), root: source.root, probe }
+  }
+  const made = await startCluster(false, licence, settings, ports)
+  ports.initialised(made.rootToken)
+  const probe = await startProbes(made, settings, ports)
+  return { address: made.base, root: made.rootToken, probe, made }
+}
+
 /**
- * Makes the stacks, starts the cluster and runs the probes. In two regions, also starts the other cluster, and runs the
- * probes of a pair.
+ * Makes the stacks and starts the cluster, unless they exist, and runs the probes. In two regions, also starts the other
+ * cluster, and runs the probes of a pair.
  * @param results receives rows and measurements as they come, so that a stopped run keeps them
  * @throws RunEnded if a signal, the time or the price stops the run; Error if a step fails
  */
@@ -221,29 +289,14 @@ export async function runProof(
   ports: ProvePorts,
   results: ProbeResults,
 ): Promise<void> {
-  const { run, subnet, peerRegion } = settings
+  const { run, peerRegion } = settings
   const { pace, say, request, connection } = ports
   const licence = peerRegion === undefined ? {} : createLicence()
-  const first = await startCluster(false, licence, settings, ports)
-  const { cloud, base: address, rootToken: token } = first
+  const { address, root: token, probe, made } = await openCluster(licence, settings, ports)
   const api = (path: string, asking: ApiRequestOptions = {}) => request(address, path, { token, ...asking })
-  const write = (path: string, body: object) =>
-    requestUntilAccepted(() => api(path, { method: 'POST', body }), {
-      timeoutMs: REQUEST_LIMIT_MS,
-      say,
-      label: path,
-    })
-  await createProbeRoles(settings, write)
-
-  const place: Record<string, string> =
-    subnet === undefined ? {} : { Subnet: subnet, Vpc: await cloud.findVpc(subnet) }
-  const probe = await makeStack('probe', settings, ports, {
-    template: buildProbeTemplate(subnet),
-    parameters: { Address: address, ...place },
-  })
   const logGroup = (construct: string) => findResource(ports, run, 'api', ['AWS::Logs::LogGroup', construct])
   const cluster: ProbedCluster = {
-    cloud,
+    cloud: ports.cloudOf('api'),
     pace,
     api,
     address,
@@ -254,9 +307,9 @@ export async function runProof(
     callStsForGlobalHost: ports.callStsForGlobalHost,
   }
   await runProbes(probes, cluster, results, say)
-  if (peerRegion === undefined) return
+  if (peerRegion === undefined || made === undefined) return
   const pair: ProvedPair = {
-    first,
+    first: made,
     peer: await startCluster(true, licence, settings, ports),
     connection,
     pace,

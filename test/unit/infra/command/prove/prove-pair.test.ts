@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listJournaledRuns, parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
 import { peerParts, proveParts, stackNameInRun } from '../../../../../infra/command/prove/names.ts'
-import { type ProveOptions, prove } from '../../../../../infra/command/prove/prove.ts'
+import { prove } from '../../../../../infra/command/prove/prove.ts'
+import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
 import { AccountInMemory } from './account-in-memory.ts'
 import { writeRelease } from './release-folder.ts'
 
@@ -48,6 +49,8 @@ const options: ProveOptions = {
   subnet: undefined,
   isDry: false,
   isCleanup: false,
+  keeps: false,
+  isResume: false,
   json: true,
   showsAccount: false,
   words: [],

@@ -1,11 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listJournaledRuns, parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
 import { proveParts } from '../../../../../infra/command/prove/names.ts'
-import { type ProveOptions, prove } from '../../../../../infra/command/prove/prove.ts'
+import { prove } from '../../../../../infra/command/prove/prove.ts'
+import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
 import { AccountInMemory } from './account-in-memory.ts'
 import { writeRelease } from './release-folder.ts'
 
@@ -56,6 +57,8 @@ const options: ProveOptions = {
   subnet: undefined,
   isDry: false,
   isCleanup: false,
+  keeps: false,
+  isResume: false,
   json: true,
   showsAccount: false,
   words: [],
@@ -265,5 +268,76 @@ describe('cloud-auth prove --cleanup', () => {
     const before = account.stacks.size
     expect(await start({ isCleanup: true, isDry: true })).toBe('done')
     expect([account.stacks.size, journals().length]).toEqual([before, 1])
+  })
+})
+
+describe('cloud-auth prove --keep', () => {
+  const secrets = (run: string) => `${folder}/.local/state/cloud-auth/prove-${run}.secrets.json`
+  const keep = async (): Promise<string> => {
+    expect(await start({ keeps: true })).toBe('done')
+    return journals()[0] ?? ''
+  }
+
+  test('keeps the stacks, and names the file with the root token, which only its owner can read', async () => {
+    const run = await keep()
+    expect(account.partsLeft(run)).toEqual(proveParts)
+    expect(report().remains).toEqual([
+      { what: `the stacks of run ${run}`, why: expect.stringContaining(secrets(run)) },
+    ])
+    expect(statSync(secrets(run)).mode & 0o777).toBe(0o600)
+    expect(readFileSync(secrets(run), 'utf8')).toContain('the-root-token')
+    expect([printed, ...said].join()).not.toContain('the-root-token')
+  })
+
+  test('deletes the stacks and the file of a run that stops before its end', async () => {
+    failOnce(/^created .*-probe$/, 'socket hang up')
+    expect(await start({ keeps: true })).toBe('refused')
+    expect([account.stacks.size, journals()]).toEqual([0, []])
+    expect(readdirSync(`${folder}/.local/state/cloud-auth`)).toEqual([])
+  })
+
+  test('lets --resume repeat the probes without new stacks, and delete everything', async () => {
+    const run = await keep()
+    const made = account.wanted.length
+    printed = ''
+    const again = { isResume: true, words: [run], release: undefined }
+    expect(await start({ ...again, keeps: true })).toBe('done')
+    expect(account.partsLeft(run)).toEqual(proveParts)
+    printed = ''
+    expect(await start(again)).toBe('done')
+    expect(account.wanted).toHaveLength(made)
+    expect(report()).toMatchObject({ run, release: '1.0.0', remains: [KEY] })
+    expect(resultOf('wire')).toMatchObject({ result: 'held' })
+    expect([account.stacks.size, readdirSync(`${folder}/.local/state/cloud-auth`)]).toEqual([0, []])
+  })
+
+  test('lets a cleanup delete the stacks and the file', async () => {
+    const run = await keep()
+    expect(await start({ isCleanup: true, words: [run] })).toBe('done')
+    expect([account.stacks.size, existsSync(secrets(run))]).toEqual([0, false])
+  })
+
+  test('deletes a resumed run that finds a stack without its tag, except for this stack', async () => {
+    const run = await keep()
+    const [name = ''] = [...account.stacks.keys()].filter(one => one.endsWith('-probe'))
+    account.stacks.set(name, { status: 'CREATE_COMPLETE', tags: {}, outputs: {} })
+    printed = ''
+    expect(await start({ isResume: true, words: [run], release: undefined })).toBe('refused')
+    expect(report().stopped).toBe(`the stack ${name} of the run is missing or incomplete`)
+    expect([...account.stacks.keys()]).toEqual([name])
+  })
+
+  test.each([
+    ['no run', { words: [] }],
+    ['no name of a run', { words: ['../x'] }],
+    ['a release', { words: ['0a1b2c3d'], release: '/release' }],
+  ])('rejects --resume with %s', async (_, more) => {
+    await expect(start({ isResume: true, release: undefined, ...more })).rejects.toMatchObject({
+      exit: 'usage',
+    })
+  })
+
+  test('rejects two regions, of which the run loses one', async () => {
+    await expect(start({ keeps: true, peerRegion: 'eu-west-2' })).rejects.toThrow('cannot be used with')
   })
 })
