@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listJournaledRuns, parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
 import { proveParts } from '../../../../../infra/command/prove/names.ts'
+import { probes } from '../../../../../infra/command/prove/probes.ts'
 import { prove } from '../../../../../infra/command/prove/prove.ts'
 import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
 import { AccountInMemory } from './account-in-memory.ts'
@@ -16,6 +17,7 @@ let account: AccountInMemory
 let printed: string
 let said: string[]
 let questions: string[]
+let onSay: (text: string) => void
 let signal: (name: string) => void
 let server: Server
 
@@ -45,6 +47,7 @@ beforeEach(() => {
   printed = ''
   said = []
   questions = []
+  onSay = () => undefined
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
@@ -73,7 +76,10 @@ const start = (more: Partial<ProveOptions> = {}, answer = true) =>
       print: text => {
         printed += text
       },
-      say: text => void said.push(text),
+      say: text => {
+        said.push(text)
+        onSay(text)
+      },
       confirm: async question => {
         questions.push(question)
         return answer
@@ -191,6 +197,16 @@ describe('the teardown', () => {
     expect(await start()).toBe('refused')
     expect(account.stacks.size).toBe(0)
     expect(journals()).toEqual([])
+  })
+
+  test.each(Object.keys(probes))('deletes everything after the run stopped at the probe %s', async id => {
+    onSay = text => {
+      if (text === `checking ${id}`) throw new Error('a fault of the test')
+    }
+    expect(await start()).toBe('refused')
+    expect([account.stacks.size, journals()]).toEqual([0, []])
+    expect(report()).toMatchObject({ stopped: 'a fault of the test', remains: [KEY] })
+    expect(resultOf(id)).toMatchObject({ result: 'not asked', note: 'the run stopped earlier' })
   })
 
   test.each(['put', 'invoke init', 'invoke probe', 'filter logs', 'filter audit'])(
