@@ -90,7 +90,7 @@ describe('the tutorial in the shell of the README', () => {
     const shown = await paste(administration)
     expect(shown).toContain('"path":"auth/cloud/login"')
     expect(shown).toMatch(/"token_policies":\["reader"\]/)
-    expect(shown).toMatch(/"keys":\["demo-ec2","demo-iam","worker"\]/)
+    expect(shown).toMatch(/"keys":\["demo-ec2","demo-iam","demo-jwt","worker"\]/)
     expect(shown).toContain('"cluster_name":"local"')
   })
 })

@@ -5,6 +5,7 @@ import { listCallsSince } from './faults/calls.ts'
 import { arrangeProviderFault, releaseHeldCalls } from './faults/faults.ts'
 import { arrangeRateLimit } from './faults/limits.ts'
 import { logStreamsOf } from './faults/log-groups.ts'
+import { issuerHostOf, rotateIssuerKeys, setFederation, signWebToken } from './identity/federation.ts'
 import { issueIdentityToken, putIdentityProvider } from './identity/identity-providers.ts'
 import { allowAction, denyAction } from './identity/permissions.ts'
 import { deleteIamRole, findIamRole, putIamRole, putInstanceProfile } from './identity/roles.ts'
@@ -27,7 +28,7 @@ import {
   putInstance,
   setInstance,
 } from './state/instances.ts'
-import type { IamAccessKey } from './state/state.ts'
+import type { IamAccessKey, WebIdentityIssuer } from './state/state.ts'
 import { createTextAnswer, type HttpAnswer, requestHeaderOf, type WireRequest } from './wire/http.ts'
 
 /**
@@ -86,8 +87,27 @@ const commands = {
     done(deleteIamRole(aws, account, name)),
   ),
   putInstanceProfile: defineControlCommand(controlInputSchemas.newProfile, putInstanceProfile),
-  session: defineControlCommand(controlInputSchemas.session, (aws, { account, role, session, ttlSeconds }) =>
-    openRoleSession(aws, findIamRole(aws, account, role), session, ttlSeconds),
+  session: defineControlCommand(
+    controlInputSchemas.session,
+    (aws, { account, role, session, ttlSeconds, claims }) =>
+      openRoleSession(aws, findIamRole(aws, account, role), session, ttlSeconds, claims),
+  ),
+  putOrganization: defineControlCommand(controlInputSchemas.organization, (aws, { account, ...place }) => {
+    aws.state.organizations.set(account, place)
+    aws.changed()
+    return place
+  }),
+  federation: defineControlCommand(controlInputSchemas.federation, (aws, given) =>
+    issuerOf(setFederation(aws, given)),
+  ),
+  rotateIssuerKeys: defineControlCommand(controlInputSchemas.rotation, (aws, { account, keepIds }) =>
+    issuerOf(rotateIssuerKeys(aws, account, keepIds)),
+  ),
+  signWebToken: defineControlCommand(
+    controlInputSchemas.webToken,
+    (aws, { account, claims, alg, header }) => ({
+      token: signWebToken(aws, account, claims, { alg, header }),
+    }),
   ),
   containerToken: defineControlCommand(
     controlInputSchemas.sessionOfRole,
@@ -238,6 +258,12 @@ function existing<Found>(found: Found | undefined | false, name: string): Found 
   if (found === undefined || found === false) throw new Error(`${name} does not exist`)
   return found
 }
+
+const issuerOf = (issuer: WebIdentityIssuer) => ({
+  id: issuer.id,
+  issuer: `https://${issuerHostOf(issuer)}`,
+  kids: issuer.keys.map(({ kid }) => kid),
+})
 
 const keyPair = ({ accessKeyId, secretAccessKey }: IamAccessKey) => ({ accessKeyId, secretAccessKey })
 

@@ -7,7 +7,7 @@ import type { DocumentAuthority } from './documents/authority.ts'
 import { HOME_ACCOUNT } from './home.ts'
 import { countProviderLeases } from './leases.ts'
 import { answerContainer } from './services/container-credentials.ts'
-import { answerSignedCall } from './services/signed-call.ts'
+import { answerIssuerRequest, answerSignedCall } from './services/signed-call.ts'
 import { answerWebIdentity } from './services/web-identity.ts'
 import { type HomeAccount, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
 import { createWireServer } from './wire/server.ts'
@@ -80,7 +80,10 @@ const createProviderServer = (aws: ImitatedAws, isOwner: (authorization: string)
     (request, connection) =>
       answerControlRequest(aws, request, isOwner) ??
       (aws.arranged.connections.lives(connection)
-        ? (answerContainer(aws, request) ?? answerWebIdentity(aws, request) ?? answerSignedCall(aws, request))
+        ? (answerContainer(aws, request) ??
+          answerIssuerRequest(aws, request) ??
+          answerWebIdentity(aws, request) ??
+          answerSignedCall(aws, request))
         : Promise.resolve('reset')),
     aws,
   )

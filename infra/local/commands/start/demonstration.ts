@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { parseJsonObject } from '../../../../shared/values/json.ts'
 import { signLogin } from '../../../command/login/signed-login.ts'
@@ -7,7 +8,7 @@ import { DEMONSTRATION_INSTANCE, HOME_ACCOUNT, WORKLOAD_INSTANCE } from '../../p
 
 /** The result of a demonstration login. */
 export interface DemonstratedLogin {
-  type: 'ec2' | 'iam'
+  type: 'ec2' | 'iam' | 'jwt'
   role: string
   policies: string[]
   /** seconds */
@@ -26,6 +27,9 @@ interface LoginAnswer {
 type Shown = Pick<LocalHost, 'base_url' | 'root_token' | 'cluster' | 'control'>
 
 const ROLE_NAME = 'web-server'
+const AUDIENCE = 'cloud-auth'
+const ORGANIZATION = 'o-demonstrat10n'
+const ORGANIZATION_PATH = `${ORGANIZATION}/r-demo/ou-demo-11111111`
 
 /**
  * Creates accounts and workloads in the imitated AWS, and logs two workloads in. The demonstration may be
@@ -46,7 +50,34 @@ export async function demonstrateLogins(
   )
   const { role, ...proof } = await createLoginProof(host)
   const iam = await login(host, 'iam', role, proof, callsOf)
-  return [ec2, iam]
+  const jwt = await login(host, 'jwt', 'demo-jwt', { jwt: await createWebToken(host) }, callsOf)
+  return [ec2, iam, jwt]
+}
+
+/** Creates a token about the demonstration's workload, as `sts:GetWebIdentityToken` gives it to the workload. */
+async function createWebToken({ control }: Pick<Shown, 'control'>): Promise<string> {
+  const { account, region } = HOME_ACCOUNT
+  const { issuer } = await control.federation({ account })
+  const now = Math.floor(Date.now() / 1000)
+  const { token } = await control.signWebToken({
+    account,
+    claims: {
+      iss: issuer,
+      sub: `arn:aws:iam::${account}:role/${ROLE_NAME}`,
+      aud: AUDIENCE,
+      iat: now,
+      exp: now + 300,
+      jti: randomUUID(),
+      'https://sts.amazonaws.com/': {
+        aws_account: account,
+        source_region: region,
+        org_id: ORGANIZATION,
+        ou_path: [ORGANIZATION_PATH],
+        ec2_source_instance_arn: `arn:aws:ec2:${region}:${account}:instance/${DEMONSTRATION_INSTANCE.instanceId}`,
+      },
+    },
+  })
+  return token
 }
 
 /**
@@ -67,6 +98,7 @@ export async function createLoginProof({
 
 async function makeWorkloads({ control }: Shown) {
   const { account } = HOME_ACCOUNT
+  await control.putOrganization({ account, organizationId: ORGANIZATION, path: ORGANIZATION_PATH })
   const role = await control.putRole({ account, name: ROLE_NAME })
   const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })
   const known = (await control.listInstances({ account, region: HOME_ACCOUNT.region })).map(
@@ -104,6 +136,14 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
   })
   await requestHost(host, `${path}/role/demo-iam`, {
     auth_type: 'iam',
+    bound_iam_principal_arn: roleArn,
+    token_policies: 'demo',
+    token_ttl: '1h',
+  })
+  await requestHost(host, `${path}/config/jwt`, { bound_audiences: AUDIENCE, organizations: ORGANIZATION })
+  await requestHost(host, `${path}/role/demo-jwt`, {
+    auth_type: 'jwt',
+    bound_organization_id: ORGANIZATION,
     bound_iam_principal_arn: roleArn,
     token_policies: 'demo',
     token_ttl: '1h',

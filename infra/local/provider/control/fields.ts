@@ -12,7 +12,7 @@ const partition = v.optional(v.picklist(['aws', 'aws-cn', 'aws-us-gov', 'aws-eus
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
 const maybe = v.optional(v.string())
 const maybeNone = v.optional(v.nullable(v.string()))
-const services = ['sts', 'ec2', 'iam', 'kms', 'logs'] as const
+const services = ['sts', 'ec2', 'iam', 'kms', 'logs', 'oidc'] as const
 const states = Object.keys(ec2InstanceStates) as Ec2InstanceState[]
 
 const instanceValues = {
@@ -74,8 +74,31 @@ export const controlInputSchemas = {
     ttlSeconds: v.optional(whole, 600),
   }),
   newProfile: v.strictObject({ ...named, path, partition, roles: v.array(name) }),
-  session: v.strictObject({ ...sessionOfRole, ttlSeconds: v.optional(whole, 3600) }),
+  session: v.strictObject({
+    ...sessionOfRole,
+    ttlSeconds: v.optional(whole, 3600),
+    claims: v.optional(v.record(v.string(), v.unknown())),
+  }),
   sessionOfRole: v.strictObject(sessionOfRole),
+  organization: v.strictObject({
+    account,
+    organizationId: v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'not the ID of an organization')),
+    path: v.string(),
+    pathAsText: v.optional(v.boolean(), false),
+  }),
+  federation: v.strictObject({
+    account,
+    partition: v.optional(v.picklist(['aws', 'aws-cn']), 'aws'),
+    enabled: v.optional(v.boolean(), true),
+    renew: v.optional(v.boolean(), false),
+  }),
+  rotation: v.strictObject({ account, keepIds: v.optional(v.boolean(), false) }),
+  webToken: v.strictObject({
+    account,
+    claims: v.record(v.string(), v.unknown()),
+    alg: v.optional(v.picklist(['RS256', 'ES384'])),
+    header: v.optional(v.record(v.string(), v.unknown())),
+  }),
   denial,
   fault: v.strictObject({
     service: v.optional(v.picklist([...services, 'imds', 'container'])),

@@ -17,6 +17,8 @@ export interface AwsCaller {
   permissionArn: string
   /** The user that owns the key; absent for sessions of a role. */
   user?: IamUser | undefined
+  /** The session of a role. */
+  session?: Pick<AssumedRoleSessionFacts, 'expiresAt' | 'facts'>
 }
 
 /** A caller of AWS with the access key that identifies it. */
@@ -60,11 +62,12 @@ const callerOfUser = (user: IamUser): AwsCaller => ({
   user,
 })
 
-const callerOfSession = ({ role, sessionName }: AssumedRoleSessionFacts): AwsCaller => ({
+const callerOfSession = ({ role, sessionName, expiresAt, facts }: AssumedRoleSessionFacts): AwsCaller => ({
   kind: 'session',
   account: role.account,
   partition: role.partition,
   arn: sessionArnOf(role, sessionName),
   userId: `${role.roleId}:${sessionName}`,
   permissionArn: role.arn,
+  session: { expiresAt, facts },
 })

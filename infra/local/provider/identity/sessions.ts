@@ -25,6 +25,8 @@ export interface AssumedRoleSessionFacts {
   sessionName: string
   /** Milliseconds since 1970. */
   expiresAt: number
+  /** Claims of the session's tokens, for example of the instance that has the credentials. */
+  facts: Record<string, unknown>
 }
 
 /**
@@ -36,10 +38,11 @@ export function openRoleSession(
   role: IamRole,
   sessionName: string,
   ttlSeconds: number,
+  facts: Record<string, unknown> = {},
 ): AssumedRoleSession {
   const accessKeyId = randomIamId('ASIA')
   const expiresAt = (Math.floor(aws.now() / 1000) + ttlSeconds) * 1000
-  const content = [accessKeyId, role.account, role.name, role.roleId, sessionName, expiresAt]
+  const content = [accessKeyId, role.account, role.name, role.roleId, sessionName, expiresAt, facts]
   return {
     accessKeyId,
     secretAccessKey: secretOf(aws, accessKeyId),
@@ -61,10 +64,10 @@ export function readRoleSession(
 ): AssumedRoleSessionFacts | undefined {
   const text = unsealText(aws, USE, token)
   if (text === undefined) return undefined
-  const [id, account, roleName, roleId, sessionName, expiresAt] = JSON.parse(text)
+  const [id, account, roleName, roleId, sessionName, expiresAt, facts = {}] = JSON.parse(text)
   const role = aws.state.roles.get(`${account}/${roleName}`)
   if (id !== accessKeyId || role?.roleId !== roleId || role === undefined) return undefined
-  return { accessKeyId, secretAccessKey: secretOf(aws, accessKeyId), role, sessionName, expiresAt }
+  return { accessKeyId, secretAccessKey: secretOf(aws, accessKeyId), role, sessionName, expiresAt, facts }
 }
 
 /** Returns the ARN of a session, which does not contain the role's path. */

@@ -4,6 +4,9 @@ import { putBusEvents } from './events.ts'
 import {
   createAccessKey,
   deleteAccessKey,
+  disableFederation,
+  enableFederation,
+  getFederationInfo,
   getInstanceProfile,
   getRole,
   getUser,
@@ -16,12 +19,14 @@ import { createLogStream, putLogEvents } from './logs.ts'
 import { createQueryProtocol, ec2Protocol, stsProtocol } from './query-protocol.ts'
 import { createService, type ProviderService } from './service.ts'
 import { assumeRole, getCallerIdentity } from './sts.ts'
+import { getWebIdentityToken } from './web-identity-token.ts'
 
 const iamNamespace = 'https://iam.amazonaws.com/doc/2010-05-08/'
 
 const sts = createService(stsProtocol, {
   GetCallerIdentity: getCallerIdentity,
   AssumeRole: assumeRole,
+  GetWebIdentityToken: getWebIdentityToken,
 })
 
 /** The imitated AWS services by their name in credential scopes, with their actions. */
@@ -38,6 +43,9 @@ const services: Record<string, ProviderService> = {
     CreateAccessKey: createAccessKey,
     DeleteAccessKey: deleteAccessKey,
     UpdateAccessKey: updateAccessKey,
+    EnableOutboundWebIdentityFederation: enableFederation,
+    DisableOutboundWebIdentityFederation: disableFederation,
+    GetOutboundWebIdentityFederationInfo: getFederationInfo,
   }),
   kms: createService(createJsonProtocol('TrentService'), {
     Decrypt: decryptWithKey,

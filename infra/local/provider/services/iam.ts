@@ -1,6 +1,8 @@
+import { issuerHostOf, setFederation } from '../identity/federation.ts'
 import { findIamRole, findInstanceProfile } from '../identity/roles.ts'
 import { addUserAccessKey, findIamUser, findUserAccessKey, removeUserAccessKey } from '../identity/users.ts'
-import type { IamAccessKey, IamRole, IamUser } from '../state/state.ts'
+import type { ImitatedAws } from '../state/imitated-aws.ts'
+import type { IamAccessKey, IamRole, IamUser, WebIdentityIssuer } from '../state/state.ts'
 import { awsError } from '../wire/errors.ts'
 import type { XmlTree } from '../wire/xml.ts'
 import { optionalParam, type QueryParams, requiredParam } from './query-protocol.ts'
@@ -59,6 +61,34 @@ export function updateAccessKey(call: ActionCall<QueryParams>): XmlTree {
   key.status = status
   call.aws.changed()
   return undefined
+}
+
+/** EnableOutboundWebIdentityFederation (IAM API reference). */
+export function enableFederation({ aws, caller }: ActionCall<QueryParams>): XmlTree {
+  if (aws.state.issuers.get(caller.account)?.enabled)
+    throw awsError(409, 'FeatureEnabled', 'Outbound web identity federation is already enabled.')
+  const partition = caller.partition === 'aws-cn' ? 'aws-cn' : 'aws'
+  const issuer = setFederation(aws, { account: caller.account, partition, enabled: true, renew: false })
+  return { IssuerIdentifier: `https://${issuerHostOf(issuer)}` }
+}
+
+/** DisableOutboundWebIdentityFederation (IAM API reference). */
+export function disableFederation({ aws, caller }: ActionCall<QueryParams>): XmlTree {
+  const { partition } = enabledIssuer(aws, caller.account)
+  setFederation(aws, { account: caller.account, partition, enabled: false, renew: false })
+  return undefined
+}
+
+/** GetOutboundWebIdentityFederationInfo (IAM API reference). */
+export const getFederationInfo = ({ aws, caller }: ActionCall<QueryParams>): XmlTree => ({
+  IssuerIdentifier: `https://${issuerHostOf(enabledIssuer(aws, caller.account))}`,
+  JwtVendingEnabled: true,
+})
+
+function enabledIssuer(aws: ImitatedAws, account: string): WebIdentityIssuer {
+  const issuer = aws.state.issuers.get(account)
+  if (issuer?.enabled) return issuer
+  throw awsError(404, 'FeatureDisabled', 'Outbound web identity federation is not enabled.')
 }
 
 /** Returns the user that the parameter `UserName` names, or the caller. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { answerUnderFault, type ProviderExchange } from '../faults/exchange.ts'
 import { isWithinRateLimits } from '../faults/limits.ts'
 import { type AwsCaller, type CallerAccessKey, lookUpCallerKey } from '../identity/callers.ts'
+import { issuerDocument } from '../identity/federation.ts'
 import { isActionDenied, notAuthorizedText } from '../identity/permissions.ts'
 import { toCanonicalPath } from '../signing/canonical.ts'
 import { checkSignedHost } from '../signing/host-rule.ts'
@@ -9,9 +10,34 @@ import { readPresentedSignature } from '../signing/presented-signature.ts'
 import { verifySignature } from '../signing/sigv4.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { AwsError } from '../wire/errors.ts'
-import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
+import {
+  createTextAnswer,
+  type HttpAnswer,
+  requestHeaderOf,
+  type WireOutcome,
+  type WireRequest,
+} from '../wire/http.ts'
 import { findAwsService, guessAwsService } from './all.ts'
 import type { ProviderService } from './service.ts'
+
+/** Answers a request for the documents of an issuer; undefined for other requests. */
+export function answerIssuerRequest(
+  aws: ImitatedAws,
+  request: WireRequest,
+): Promise<WireOutcome> | undefined {
+  const host = /^host=([\w.-]+)$/.exec(requestHeaderOf(request, 'forwarded') ?? '')?.[1]
+  if (request.method !== 'GET' || host === undefined || !request.path.startsWith('/.well-known/'))
+    return undefined
+  const refuse = (): HttpAnswer => createTextAnswer(500, 'text/plain', 'internal error')
+  const action = request.path.slice('/.well-known/'.length)
+  const facts = { request, service: 'oidc', action, account: null, region: null, principalArn: null, refuse }
+  return answerUnderFault(aws, facts, async () => {
+    const document = issuerDocument(aws, host, request.path)
+    return document === undefined
+      ? createTextAnswer(404, 'text/plain', 'not found')
+      : createTextAnswer(200, 'application/json', JSON.stringify(document))
+  })
+}
 
 /** A request with the facts that are known before its signature is verified. */
 interface Opened {

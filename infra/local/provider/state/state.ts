@@ -104,6 +104,36 @@ export interface Ec2Instance {
   architecture: string
 }
 
+/** A signing key of an issuer of tokens. */
+export interface IssuerKeyPair {
+  kid: string
+  alg: 'RS256' | 'ES384'
+  /** PEM */
+  privateKey: string
+  /** The public key as the issuer publishes it. */
+  jwk: Record<string, unknown>
+}
+
+/** The issuer of tokens of an account. */
+export interface WebIdentityIssuer {
+  /** UUID */
+  id: string
+  account: string
+  partition: 'aws' | 'aws-cn'
+  enabled: boolean
+  /** Number of rotations of the keys. */
+  generation: number
+  keys: IssuerKeyPair[]
+}
+
+/** The place of an account in an organization. */
+export interface OrganizationPlace {
+  organizationId: string
+  path: string
+  /** The claim `ou_path` is a text, as documented, instead of a list, as observed. */
+  pathAsText: boolean
+}
+
 /** States of an instance with the code EC2 gives each (InstanceState, EC2 API reference). */
 export const ec2InstanceStates = {
   pending: 0,
@@ -134,6 +164,10 @@ export interface ProviderState {
   accessKeys: Map<string, IamAccessKey>
   /** By `account/region`, then by instance id. */
   instances: Map<string, Map<string, Ec2Instance>>
+  /** Issuers of tokens by account. */
+  issuers: Map<string, WebIdentityIssuer>
+  /** Places in organizations by account. */
+  organizations: Map<string, OrganizationPlace>
   /** `principal ARN|service:Action`. */
   denied: Set<string>
 }
@@ -149,5 +183,7 @@ export const emptyProviderState = (): ProviderState => ({
   issuerKey: null,
   accessKeys: new Map(),
   instances: new Map(),
+  issuers: new Map(),
+  organizations: new Map(),
   denied: new Set(),
 })
