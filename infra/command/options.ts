@@ -80,15 +80,15 @@ const options = {
   method: {
     value: 'TYPE',
     variables: ['CLOUD_AUTH_METHOD'],
-    choices: ['iam', 'ec2'],
+    choices: ['iam', 'ec2', 'jwt'],
     of: LOGIN,
-    help: 'iam: a signed GetCallerIdentity request; ec2: the instance’s signed document (default iam)',
+    help: 'iam: a signed GetCallerIdentity request; ec2: the instance’s signed document; jwt: a token that AWS signs (default iam)',
   },
   // the SDK itself reads AWS_PROFILE, after keys in the environment
   profile: {
     value: 'NAME',
     of: [...LOGIN, 'prove'],
-    help: 'for iam and prove: profile of the AWS configuration',
+    help: 'for iam, jwt and prove: profile of the AWS configuration',
   },
   region: {
     value: 'REGION',
@@ -101,6 +101,12 @@ const options = {
     variables: ['CLOUD_AUTH_HEADER_VALUE'],
     of: LOGIN,
     help: 'for iam: the mount’s iam_server_id_header_value',
+  },
+  audience: {
+    value: 'TEXT',
+    variables: ['CLOUD_AUTH_AUDIENCE'],
+    of: LOGIN,
+    help: 'for jwt: audience of the token, one of the mount’s bound_audiences',
   },
   document: {
     value: 'KIND',

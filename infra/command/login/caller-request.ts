@@ -62,3 +62,41 @@ export async function findAwsCredentials(
   const { config } = new STSClient({ region, ...(profile === undefined ? {} : { profile }) })
   return config.credentials
 }
+
+interface TokenRequest {
+  profile?: string
+  region?: string
+  audience?: string
+}
+
+/** Seconds for which the token is valid. The login follows at once. */
+const TOKEN_SECONDS = 300
+
+/**
+ * Asks STS for a token about the caller, with credentials from the SDK's default chain. Only regional endpoints of STS
+ * give such tokens.
+ * @throws CommandEnded `refused` if there is no region, or STS gives no token
+ */
+export async function fetchWebToken({
+  profile,
+  region,
+  audience = '',
+}: TokenRequest): Promise<Record<string, string>> {
+  const { GetWebIdentityTokenCommand, STSClient } = await import('@aws-sdk/client-sts')
+  const named = profile === undefined ? {} : { profile }
+  const configured = await new STSClient(named).config.region().catch(() => undefined)
+  const asked = region === undefined || region === 'auto' ? configured : region
+  if (!asked) throw new CommandEnded('refused', 'no region is configured. Set --region or AWS_REGION')
+  const command = new GetWebIdentityTokenCommand({
+    Audience: [audience],
+    SigningAlgorithm: 'RS256',
+    DurationSeconds: TOKEN_SECONDS,
+  })
+  const { WebIdentityToken: jwt } = await new STSClient({ ...named, region: asked })
+    .send(command)
+    .catch((error: Error) => {
+      throw new CommandEnded('refused', `STS gave no token: ${error.name}: ${error.message}`)
+    })
+  if (!jwt) throw new CommandEnded('refused', 'STS answered without a token')
+  return { jwt }
+}

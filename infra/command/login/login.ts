@@ -61,10 +61,16 @@ export async function logInToCluster(
   say: (text: string) => void,
 ): Promise<LoginAuth> {
   const { base, mount } = asked
-  const body = await createLoginBody(asked, environment, say)
-  const request = { method: 'POST', body } as const
   const path = `auth/${mount}/login`
-  const asking = () => sendRequest(base, path, request, connection)
+  const first = await createLoginBody(asked, environment, say)
+  let attempts = 0
+  const asking = async () => {
+    attempts += 1
+    // a mount accepts a token of AWS once, and an attempt without an answer may have used the token
+    const again = attempts > 1 && asked.method === 'jwt'
+    const body = again ? await createLoginBody(asked, environment, () => undefined) : first
+    return sendRequest(base, path, { method: 'POST', body }, connection)
+  }
   const { auth } = await requestUntilAccepted(asking, { timeoutMs: LOGIN_PAUSE_MS, say, label: path }).catch(
     (error: unknown) => {
       if (!(error instanceof CommandEnded) || error.exit !== 'refused') throw error

@@ -1,6 +1,6 @@
 import type { CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { createIamLoginProof } from './caller-request.ts'
+import { createIamLoginProof, fetchWebToken } from './caller-request.ts'
 import { fetchEc2LoginProof, instanceDocumentKinds } from './instance-document.ts'
 
 /** The checked options of a login. */
@@ -8,11 +8,13 @@ export interface LoginOptions {
   base: string
   mount: string
   role?: string
-  method: 'iam' | 'ec2'
+  method: 'iam' | 'ec2' | 'jwt'
   profile?: string
   /** region to sign for; `auto`: the configured region; absent: the region of the global endpoint */
   region?: string
   headerValue?: string
+  /** audience of a token that AWS signs; given for the method `jwt` */
+  audience?: string
   document: keyof typeof instanceDocumentKinds
   /** nonce of an instance that has logged in before */
   nonce?: string
@@ -35,10 +37,14 @@ export function checkLoginOptions(
   environment: CommandEnvironment,
 ): LoginOptions {
   const { method = 'iam', region, role, profile, document = 'rsa2048', 'header-value': headerValue } = values
+  const { audience } = values
   const mount = (values['mount'] ?? 'cloud').replace(/^\/+|\/+$/g, '').replace(/^auth\//, '')
   const nonce = environment['CLOUD_AUTH_NONCE'] || undefined
   if (!MOUNT.test(mount)) throw new CommandEnded('usage', '--mount must be a path such as aws or team/aws')
-  if (method !== 'iam' && method !== 'ec2') throw new CommandEnded('usage', '--method must be iam or ec2')
+  if (method !== 'iam' && method !== 'ec2' && method !== 'jwt')
+    throw new CommandEnded('usage', '--method must be iam, ec2 or jwt')
+  if (method === 'jwt' && !audience)
+    throw new CommandEnded('usage', '--method jwt needs --audience, one of the mount’s bound_audiences')
   if (region !== undefined && !REGION.test(region))
     throw new CommandEnded('usage', '--region must be a region such as eu-west-1, or auto')
   if (!Object.hasOwn(instanceDocumentKinds, document))
@@ -47,7 +53,7 @@ export function checkLoginOptions(
       `--document must be one of ${Object.keys(instanceDocumentKinds).join(', ')}`,
     )
   const asked = { base, mount, method, document: document as LoginOptions['document'] } as const
-  const optional = Object.entries({ role, profile, region, headerValue, nonce })
+  const optional = Object.entries({ role, profile, region, headerValue, audience, nonce })
   return { ...asked, ...Object.fromEntries(optional.filter(([, value]) => value !== undefined)) }
 }
 
@@ -60,6 +66,7 @@ export async function createLoginProofFromOptions(
   environment: CommandEnvironment,
 ): Promise<Record<string, string>> {
   if (asked.method === 'iam') return createIamLoginProof(asked)
+  if (asked.method === 'jwt') return fetchWebToken(asked)
   const { nonce, document } = asked
   return { ...(await fetchEc2LoginProof(document, environment)), ...(nonce === undefined ? {} : { nonce }) }
 }
