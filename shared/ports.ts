@@ -4,6 +4,7 @@ import type { ClusterRecord, DeployedAddresses, MadeKeyring } from './model/clus
 import type { CountedRefusals } from './model/counted-refusals.ts'
 import type { FaultyPart, RecentFault } from './model/fault.ts'
 import type { Instance } from './model/instance.ts'
+import type { IssuerKeyFetcher, IssuerMemory } from './model/issuer-memory.ts'
 import type { MountTable } from './model/mount.ts'
 import type { KeyringTerm } from './model/term.ts'
 import type { KnownCertificate } from './model/trusted-key.ts'
@@ -350,6 +351,7 @@ export interface Ports {
   instances: InstanceLookUps
   principals: PrincipalLookUps
   callerIdentity: StsForwarder
+  issuerKeys: IssuerKeyFetcher
   accessKeys: AccessKeyManager
   background: BackgroundJobs
   puller: PullerWaker
@@ -381,6 +383,7 @@ export interface EnvironmentMemory {
   cluster?: ClusterRead
   /** the last verifying certificate, by mount and form of the proof; used only if its revision is unchanged */
   certificates?: Map<string, KnownCertificate>
+  issuers?: IssuerMemory
   /** by the reason of the refusals */
   refusals?: Map<string, CountedRefusals>
   /** whether KMS decrypted the keyring at the last health request, epoch milliseconds */

@@ -142,6 +142,7 @@ const granted: Record<EndpointUse, (scope: PolicyGrantScope) => PolicyStatement[
   ],
   // the caller or the configured key signs these calls, so the function's role needs no permission
   'caller-identity': () => [],
+  'issuer-keys': () => [],
   'access-keys': () => [],
   // this cluster's own key signs calls to other clusters, so the role needs no permission
   peers: () => [],

@@ -106,10 +106,15 @@ export const alarmRows = {
     description: 'Lambda throttles a worker',
   },
   ProviderThrottled: {
-    counts: { kind: 'own', own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles'] },
+    counts: { kind: 'own', own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles', 'OidcThrottles'] },
     description: 'EC2, IAM or STS throttle calls: logins become slow, then fail',
     above: 10,
     of: [2, 3],
+  },
+  Issuers: {
+    counts: { kind: 'own', own: ['IssuerFaults'] },
+    description:
+      'An issuer of tokens spoke for another account, or its keys are too old: the log lines name the issuer',
   },
   Keyring: {
     counts: { kind: 'pattern', pattern: errorText(`${alarmingTexts.keyring}*`) },

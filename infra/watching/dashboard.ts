@@ -22,7 +22,17 @@ export const dashboardGraphs: readonly Graph[] = [
   { title: 'How long logins take (ms)', own: ['LoginLatency'], stats: ['p50', 'p99'] },
   {
     title: 'AWS calls that were throttled or failed',
-    own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles', 'Ec2Failures', 'IamFailures', 'StsFailures'],
+    own: [
+      'Ec2Throttles',
+      'IamThrottles',
+      'StsThrottles',
+      'OidcThrottles',
+      'Ec2Failures',
+      'IamFailures',
+      'StsFailures',
+      'OidcFailures',
+      'IssuerFaults',
+    ],
   },
   { title: 'Requests, and their errors', requests: true },
   { title: 'Replication lag', own: ['Lag', 'HeartbeatAge'], stats: ['Maximum'] },

@@ -35,6 +35,8 @@ export const endpointUses = [
   'principals',
   /** sends a client's signed request to STS */
   'caller-identity',
+  /** fetches the public keys of issuers of AWS-signed tokens */
+  'issuer-keys',
   /** manages the access keys of the configured IAM user */
   'access-keys',
   /** starts work that outlives the request */
@@ -174,7 +176,7 @@ type Handler<C, T = unknown> = (call: C, first: T) => CallOutcome | Promise<Call
 
 /** The handling of a request that calls AWS. */
 interface Phased<C> {
-  phases: (call: C) => RequestPhases<C>
+  phases: (call: C) => RequestPhases<C> | Promise<RequestPhases<C>>
 }
 
 /** The endpoints that one Lambda serves. */

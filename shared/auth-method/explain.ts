@@ -20,6 +20,7 @@ import { type Ec2Proof, verifyDocument } from './login-ec2/proof.ts'
 import * as iam from './login-iam/decide.ts'
 import { buildStsQuestion, gatherIamFacts, lookUpCaller } from './login-iam/gather.ts'
 import type { IamProof } from './login-iam/login.ts'
+import type { JwtProof } from './login-jwt/login.ts'
 
 type ExplainCall = MountCall<typeof loginFields>
 
@@ -51,14 +52,14 @@ export const explainLoginPhases: RequestPhases<ExplainCall, undefined, Explained
     return { call: { ...call, parameters: given }, proof, report: found }
   },
   ask: async (_, { call, proof, report }, ask) => {
-    if (proof)
-      await (proof.type === 'ec2'
-        ? explainEc2(call, proof, report, ask)
-        : explainIam(call, proof, report, ask))
+    if (!proof) return
+    if (proof.type === 'ec2') await explainEc2(call, proof, report, ask)
+    else if (proof.type === 'iam') await explainIam(call, proof, report, ask)
+    else await explainJwt(call, proof, report, ask)
   },
   decide: (_, { call, proof, report: { token, checks } }) => {
     const { signatures, warnings } = reportAlgorithms(algorithms(), call.ports.deployment.legacySignatures)
-    const ofDocuments = proof?.type !== 'iam'
+    const ofDocuments = proof === undefined || proof.type === 'ec2'
     return answer(
       dataAnswer(
         defined({
@@ -128,6 +129,23 @@ async function explainIam(call: ExplainCall, proof: IamProof, found: Report, ask
   if (!passes(found)) return
   const passed = enforceChecks(iam.iamChecksAfterLookUp, enforceChecks(iam.iamChecksBeforeLookUp, facts))
   await preview(call, iam.decideIamLogin(passed, loginPath(call)), gathered.alias, found)
+}
+
+async function explainJwt(call: ExplainCall, { jwt }: JwtProof, found: Report, ask: AskAws): Promise<void> {
+  const { jwtLoginSteps: login } = await import('./login-jwt/explained.ts')
+  const trusted = await step(found, 'issuer and keys', async () => {
+    const trust = await login.gatherTokenTrust(call, jwt)
+    return { trust, keys: await login.findIssuerKeys(call, trust, ask) }
+  })
+  if (!trusted) return
+  const { trust, keys } = trusted
+  const bearer = await step(found, 'signature', () => login.verifyBearer(call, trust, keys))
+  if (!bearer) return
+  const { facts, alias } = await login.gatherJwtFacts(call, bearer, trust.config)
+  found.checks.push(...reportVerdicts(login.jwtChecks, facts))
+  if (!passes(found)) return
+  const passed = enforceChecks(login.jwtChecks, facts)
+  await preview(call, login.decideJwtLogin(passed, loginPath(call), false), alias, found)
 }
 
 const passes = ({ checks }: Report): boolean => checks.every(check => check.verdict !== 'fail')

@@ -12,6 +12,7 @@ import {
 import { readSignedRequest, requestAgeSeconds } from '../identity-proof/signed-request.ts'
 import { loadBuiltInKeys } from '../identity-proof/trust.ts'
 import { findMountByPath, isAuthMethodMount, type Mount } from '../model/mount.ts'
+import type { LoginType } from '../model/role.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
@@ -24,21 +25,29 @@ import { ec2LoginPhases } from './login-ec2/login.ts'
 import { type Ec2Proof, type Ec2ProofInput, verifyByRememberedKey } from './login-ec2/proof.ts'
 import { buildStsRequest } from './login-iam/gather.ts'
 import { type IamProof, iamLoginPhases } from './login-iam/login.ts'
+import type { JwtProof } from './login-jwt/login.ts'
 
 type Given = SuppliedParameters<typeof loginFields>
 
-export type LoginProof = Ec2Proof | IamProof
+type LoginCall = MountCall<typeof loginFields>
+
+export type LoginProof = Ec2Proof | IamProof | JwtProof
 
 /**
  * Determines the login type from the parameters, which must be one complete set of one type.
  * @throws ApiError `invalid_request`
  * @see docs/spec/login-ec2.md#which-type-of-login
  */
-export function loginTypeOf(given: Given): 'ec2' | 'iam' {
+export function loginTypeOf(given: Given): LoginType {
   const has = (...names: (keyof Given)[]) => names.every(name => Object.hasOwn(given, name))
   const ec2 = has('pkcs7') || has('identity', 'signature')
   const request = has('iam_http_request_method', 'iam_request_url', 'iam_request_headers')
   const iam = request && (given.iam_http_request_method === 'GET' || has('iam_request_body'))
+  if (given.jwt) {
+    if (OTHERS.some(name => has(name)))
+      throw invalidRequestError('values for more than one type of login were given')
+    return 'jwt'
+  }
   if (ec2 && iam) throw invalidRequestError('values for both the ec2 and the iam type were given')
   if (!ec2 && !iam)
     throw invalidRequestError(`required authentication values are missing: ${missingFrom(given, has)}`)
@@ -47,6 +56,7 @@ export function loginTypeOf(given: Given): 'ec2' | 'iam' {
 
 const EC2 = ['identity', 'signature'] as const
 const IAM = ['iam_http_request_method', 'iam_request_url', 'iam_request_headers', 'iam_request_body'] as const
+const OTHERS = [...EC2, ...IAM, 'pkcs7', 'nonce'] as const
 
 /** Names the missing fields of the login type that the request has begun. */
 function missingFrom(given: Given, has: (name: keyof Given) => boolean): string {
@@ -57,9 +67,14 @@ function missingFrom(given: Given, has: (name: keyof Given) => boolean): string 
   return `give pkcs7, or ${EC2.join(' and ')}, or ${IAM.join(', ')} (no body with GET)`
 }
 
+/** Loads the code of logins by token, which most environments never need. */
+const loadJwtLogin = async () => (await import('./login-jwt/login.ts')).jwtLogin
+
 /** Reads the proof of a login and verifies it as far as no storage and no AWS call is needed. */
 export async function readLoginProof(given: Given, legacySignatures: boolean): Promise<LoginProof> {
-  if (loginTypeOf(given) === 'iam') {
+  const type = loginTypeOf(given)
+  if (type === 'jwt') return (await loadJwtLogin()).readProof(given.jwt ?? '')
+  if (type === 'iam') {
     const request = readSignedRequest({
       method: given.iam_http_request_method ?? '',
       url: given.iam_request_url ?? '',
@@ -104,6 +119,8 @@ export async function prepareLogin(
   const accessor = rememberedMount(ports, pathParameters['mount'])?.accessor
   if (accessor === undefined) return { prepared: proof, keys: [] }
   if (proof.type === 'iam') return { prepared: proof, keys: [key('client-config', accessor)] }
+  if (proof.type === 'jwt')
+    return { prepared: proof, keys: (await loadJwtLogin()).keysToRead(early, accessor, proof.jwt) }
   const guess = proof.document ? undefined : verifyByRememberedKey(ports, accessor, proof.proof)
   const document = proof.document ?? guess?.document
   const keys = [...(guess ? [guess.place] : []), ...(document ? keysOf(document, accessor, early) : [])]
@@ -129,10 +146,11 @@ function keysOf(
 }
 
 /** Returns the phases of POST login for the type of its proof. */
-export const loginPhasesOf = (
-  call: MountCall<typeof loginFields>,
-): RequestPhases<MountCall<typeof loginFields>> =>
-  proofOf(call).type === 'ec2' ? ec2LoginPhases : iamLoginPhases
+export function loginPhasesOf(call: LoginCall): RequestPhases<LoginCall> | Promise<RequestPhases<LoginCall>> {
+  const { type } = proofOf(call)
+  if (type === 'jwt') return loadJwtLogin().then(({ phases }) => phases)
+  return type === 'ec2' ? ec2LoginPhases : iamLoginPhases
+}
 
 function proofOf({ prepared }: Pick<Call, 'prepared'>): LoginProof {
   if (!prepared) throw new ApiError('internal', 'a login without proof')
@@ -143,9 +161,10 @@ function proofOf({ prepared }: Pick<Call, 'prepared'>): LoginProof {
  * Rejects a login at a mount that does not exist, with the same error as a mount without roles and certificates.
  * The rejection calls no AWS service, because the error for an invalid proof is the same.
  */
-export function refuseLoginWithoutMount(call: Call<typeof loginFields>): never {
+export async function refuseLoginWithoutMount(call: Call<typeof loginFields>): Promise<never> {
   const { parameters, ports, now } = call
   const proof = proofOf(call)
+  if (proof.type === 'jwt') return (await loadJwtLogin()).refuseWithoutMount()
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
     const outbound = buildStsRequest(proof.request, defaultClientSettings, call)

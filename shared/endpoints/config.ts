@@ -8,6 +8,14 @@ import {
   readIdentityConfig,
   writeIdentityConfig,
 } from '../auth-method/config/identity.ts'
+import {
+  deleteIssuer,
+  issuerFields,
+  listIssuers,
+  readIssuer,
+  writeIssuerPhases,
+} from '../auth-method/config/issuers.ts'
+import { jwtConfigFields, readJwtConfig, writeJwtConfig } from '../auth-method/config/jwt.ts'
 import { readStsRole, stsRoleFields, writeStsRole } from '../auth-method/config/sts.ts'
 import { key } from '../storage/kinds.ts'
 
@@ -16,13 +24,22 @@ const client = {
   subject: ({ mount }: SubjectPlace) => key('client-config', mount),
 }
 const identity = {
-  path: '/auth/:mount/config/identity',
+  path: '/auth/:mount/config/identity' as const,
   subject: ({ mount }: SubjectPlace) => key('identity-config', mount),
 }
 const certificate = {
   path: '/auth/:mount/config/certificate/:cert_name',
   subject: ({ mount, pathParameters }: SubjectPlace) =>
     key('certificate', mount, pathParameters['cert_name'] ?? ''),
+}
+const jwt = {
+  path: '/auth/:mount/config/jwt' as const,
+  subject: ({ mount }: SubjectPlace) => key('jwt-config', mount),
+}
+const issuer = {
+  path: '/auth/:mount/config/jwt/issuer/:issuer_id' as const,
+  subject: ({ mount, pathParameters }: SubjectPlace) =>
+    key('issuer', mount, pathParameters['issuer_id'] ?? ''),
 }
 const sts = {
   path: '/auth/:mount/config/sts/:account_id',
@@ -68,6 +85,36 @@ export const configGroup: EndpointGroup = {
       path: '/auth/:mount/config/certificates',
       summary: 'List registered certificates',
       handle: createMountKindListing('certificate'),
+    }),
+
+    endpointRow.post({
+      ...jwt,
+      ...write,
+      summary: 'Configure logins by tokens that AWS signed',
+      fields: jwtConfigFields,
+      handle: writeJwtConfig,
+    }),
+    endpointRow.get({ ...jwt, summary: 'Read the configuration of logins by token', handle: readJwtConfig }),
+    endpointRow.delete({ ...jwt, ...remove, summary: 'Delete the configuration of logins by token' }),
+    endpointRow.post({
+      ...issuer,
+      access: write.access,
+      uses: ['write', 'issuer-keys'],
+      summary: 'Trust the issuer of an AWS account, or block it',
+      fields: issuerFields,
+      handle: { phases: () => writeIssuerPhases },
+    }),
+    endpointRow.get({ ...issuer, summary: 'Read an issuer and its keys', handle: readIssuer }),
+    endpointRow.delete({
+      ...issuer,
+      uses: ['write'],
+      summary: 'Delete an issuer',
+      handle: deleteIssuer,
+    }),
+    endpointRow.list({
+      path: '/auth/:mount/config/jwt/issuers',
+      summary: 'List issuers',
+      handle: listIssuers,
     }),
 
     endpointRow.post({

@@ -11,7 +11,7 @@ export const explainGroup: EndpointGroup = {
       path: '/auth/:mount/role/:role/explain',
       summary: 'Run every check of a login and report each, without logging in',
       fields: loginFields,
-      uses: ['instances', 'principals', 'caller-identity'],
+      uses: ['instances', 'principals', 'caller-identity', 'issuer-keys'],
       answers: 'data',
       subject: ({ mount, pathParameters }) => key('role', mount, pathParameters['role'] ?? ''),
       handle: { phases: () => explainLoginPhases },

@@ -10,10 +10,11 @@ export const loginGroup: EndpointGroup = {
   endpoints: [
     endpointRow.post({
       path: '/auth/:mount/login',
-      summary: 'Log in with a signed identity document (ec2) or a signed caller-identity request (iam)',
+      summary:
+        'Log in with a signed identity document (ec2) or a signed caller-identity request (iam), or a token that AWS signed (jwt)',
       fields: loginFields,
       access: allowAnyone,
-      uses: ['write', 'instances', 'principals', 'caller-identity'],
+      uses: ['write', 'instances', 'principals', 'caller-identity', 'issuer-keys'],
       answers: 'auth',
       largestBody: LARGEST_LOGIN,
       uniqueKeys: true,

@@ -42,7 +42,8 @@ export function exampleOfSchema(
   if (Array.isArray(choices)) return of(choices.find(isNull) ?? choices[0])
   if (Array.isArray(type)) return null
   if (type === 'null') return null
-  if (Object.hasOwn(byName, name) && fits(byName[name], type)) return byName[name]
+  const isUsable = type !== 'array' || isPlain(items)
+  if (isUsable && Object.hasOwn(byName, name) && fits(byName[name], type)) return byName[name]
   if (properties)
     return Object.fromEntries(
       Object.entries(properties as Record<string, JsonSchema>)

@@ -178,7 +178,7 @@ type Step =
 async function handled(call: Ready, answers: Answers, state: State): Promise<Step> {
   const { first } = call.endpoint
   const handle = handlerOf(call.endpoint, call)
-  if (typeof handle !== 'function') return runPhases(handle.phases(call), call, answers)
+  if (typeof handle !== 'function') return runPhases(await handle.phases(call), call, answers)
   if (first) state.first ??= { result: await first(call) }
   return { kind: 'decided', outcome: await handle(call, state.first?.result) }
 }

@@ -7,7 +7,7 @@ import {
   verify,
 } from 'node:crypto'
 import { openSealedBox, sealBoxForKey } from '../storage/box.ts'
-import { decodeBase64Url } from '../values/base64.ts'
+import { decodeUnpaddedBase64Url } from '../values/base64.ts'
 import { parseJsonObject } from '../values/json.ts'
 import { RAW_KEY_BYTES } from '../values/raw-keys.ts'
 
@@ -74,7 +74,7 @@ export function makeActivationJwt(
 /** Reports whether the primary's own key signed a token. The signature is the only proof of who made the token. */
 export function isTokenSignedBy(signer: KeyObject, token: string): boolean {
   const [header, claims, signature = '', ...more] = token.split('.')
-  const bytes = decodeStrictly(signature)
+  const bytes = decodeUnpaddedBase64Url(signature)
   if (header !== HEADER || more.length > 0 || !bytes) return false
   return verify(
     'sha512',
@@ -87,8 +87,8 @@ export function isTokenSignedBy(signer: KeyObject, token: string): boolean {
 /** Returns the claims of a token, unverified; undefined for a text that is not an activation token. */
 export function readActivationClaims(token: string): ActivationClaims | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
-  const json = decodeStrictly(middle)
-  if (header !== HEADER || more.length > 0 || !json || !decodeStrictly(signature)) return undefined
+  const json = decodeUnpaddedBase64Url(middle)
+  if (header !== HEADER || more.length > 0 || !json || !decodeUnpaddedBase64Url(signature)) return undefined
   const claims = parseJsonObject(json.toString('utf8'))
   if (claims?.['type'] !== 'wrapping') return undefined
   const { jti, addr, id, cluster_id: set, primary_key: primaryKey, iat, exp, nbf } = claims
@@ -102,10 +102,7 @@ export function readActivationClaims(token: string): ActivationClaims | undefine
 }
 
 const isRawKey = (value: unknown): boolean =>
-  typeof value === 'string' && decodeStrictly(value)?.length === RAW_KEY_BYTES
-
-const decodeStrictly = (text: string): Buffer | undefined =>
-  text === '' || text.includes('=') ? undefined : decodeBase64Url(text)
+  typeof value === 'string' && decodeUnpaddedBase64Url(value)?.length === RAW_KEY_BYTES
 
 const BOX = { purpose: 'activation token', set: '' } as const
 

@@ -15,11 +15,22 @@ export interface AwsClientConfig extends ClientSettings {
 /** A set of metadata fields of logins. `default` follows later changes of the default set; a list does not. */
 export type MetadataSelection = 'default' | readonly string[]
 
+export type JwtAliasKind =
+  | 'full_arn'
+  | 'role_id'
+  | 'instance_id'
+  | 'lambda_function'
+  | 'kubernetes_service_account'
+  | 'identity_store_user'
+
 /**
  * The settings for aliases and metadata of logins.
  * @see docs/spec/configuration.md#identity
  */
 export interface IdentityConfig {
+  /** `jwtAlias` and `jwtMetadata` are absent until they are configured */
+  jwtAlias?: JwtAliasKind
+  jwtMetadata?: MetadataSelection
   iamAlias: 'role_id' | 'unique_id' | 'canonical_arn' | 'full_arn'
   ec2Alias: 'role_id' | 'instance_id' | 'image_id'
   iamMetadata: MetadataSelection

@@ -1,14 +1,21 @@
 import type { RoleBindings } from '../auth-method/roles/bindings.ts'
+import type { ClaimBindings } from '../auth-method/roles/claim-bindings.ts'
 import type { TokenParameters } from '../tokens/terms.ts'
 import type { EncryptedText } from '../values/secret.ts'
+
+export type LoginType = 'ec2' | 'iam' | 'jwt'
 
 /**
  * A role: who may log in, and the parameters of the token.
  * @see docs/spec/roles.md
  */
 export interface Role {
-  authType: 'ec2' | 'iam'
+  authType: LoginType
   bound: RoleBindings
+  /** `claims`: bindings of a role of type `jwt` to claims of tokens; absent: none */
+  claims?: ClaimBindings
+  /** `capToSession`: tokens of a role of type `jwt` end with the caller's role session; absent: false */
+  capToSession?: boolean
   boundIamPrincipalArns: readonly string[]
   /** `boundIamPrincipalIds`: unique IDs of the bound principals' ARNs */
   boundIamPrincipalIds: readonly string[]

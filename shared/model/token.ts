@@ -1,13 +1,15 @@
 import type { TokenTerms } from '../tokens/terms.ts'
 import { encodeBase62 } from '../values/base62.ts'
 import { Secret, sha256 } from '../values/secret.ts'
+import type { LoginClaims } from './jwt.ts'
+import type { LoginType } from './role.ts'
 
 /**
  * The identity of a login. A renewal checks the identity again. No response shows the identity of a login.
  * @see docs/spec/login-ec2.md#token
  */
 export interface LoginRecord {
-  authType: 'ec2' | 'iam'
+  authType: LoginType
   role: string
   roleId: string
   account: string
@@ -24,6 +26,8 @@ export interface LoginRecord {
   canonicalArn?: string
   /** `clientUserId` is absent on tokens that are older than unique IDs */
   clientUserId?: string
+  /** `claims` of the token of a login of type `jwt` */
+  claims?: LoginClaims
 }
 
 /** A service token as stored, or a batch token as encrypted. `numUses` is the number of remaining uses. */

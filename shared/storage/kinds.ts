@@ -102,6 +102,13 @@ export const itemKinds = {
   },
   'tidy-settings': { ...REPLICATED, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   certificate: { ...REPLICATED, pk: mount => `${mount}#certificate`, goesWith: 'mount' },
+  'jwt-config': { ...REPLICATED, pk: mount => `${mount}#config`, goesWith: 'mount', sk: 'jwt' },
+  // The name is the UUID of the issuer.
+  issuer: { ...REPLICATED, pk: mount => `${mount}#issuer`, goesWith: 'mount', spread: true },
+  // The name is the account for which the issuer speaks.
+  'account-issuer': { ...REPLICATED, pk: mount => `${mount}#account`, goesWith: 'mount', spread: true },
+  // The name is a hash of a token that has logged in.
+  spent: { ...LOCAL, pk: mount => `${mount}#spent`, goesWith: 'mount', spread: true, expiry: 'dies' },
   'sts-role': { ...REPLICATED, pk: mount => `${mount}#sts`, goesWith: 'mount' },
   role: {
     ...REPLICATED,

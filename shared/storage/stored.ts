@@ -7,6 +7,7 @@ import type { DenyEntry } from '../model/deny-entry.ts'
 import type { DrillRecord } from '../model/drill.ts'
 import type { RecentFault } from '../model/fault.ts'
 import type { TermHolder } from '../model/holder.ts'
+import type { AccountIssuer, JwtConfig, StoredIssuer } from '../model/jwt.ts'
 import type {
   ActivationTokenKey,
   FenceRecord,
@@ -58,6 +59,10 @@ export interface StoredDataByKind {
   rotation: RotationGuard
   certificate: Certificate
   'sts-role': StsRoleConfig
+  'jwt-config': JwtConfig
+  issuer: StoredIssuer
+  'account-issuer': AccountIssuer
+  spent: Record<never, never>
   role: Role
   access: AccessEntry
   deny: DenyEntry

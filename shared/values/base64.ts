@@ -37,3 +37,7 @@ export function decodeBase64Url(text: string): Buffer | undefined {
   const bare = bytes.toString('base64url')
   return text === bare || text === bare.padEnd(Math.ceil(bare.length / 4) * 4, '=') ? bytes : undefined
 }
+
+/** Decodes URL-safe base64 without padding; undefined for the empty text and for any other text. */
+export const decodeUnpaddedBase64Url = (text: string): Buffer | undefined =>
+  text === '' || text.includes('=') ? undefined : decodeBase64Url(text)

@@ -2,7 +2,7 @@ import type { MetricMeasures } from './metrics.ts'
 
 /** The kind of a login and its mount. */
 export interface LoginAttempt {
-  type: 'ec2' | 'iam' | 'none'
+  type: 'ec2' | 'iam' | 'jwt' | 'none'
   /** path of the mount; absent: there is no such mount */
   mount?: string | undefined
 }
@@ -19,7 +19,7 @@ export interface LoginFailure {
 
 /** Rules that check the role, by the beginning of their names. All other rules check the proof of identity. */
 const OF_ROLES =
-  /^(?:no-role|not-bound_|principal-|instance-|role-|root-policy|no-alias|maximum-lifetime|source-address|entity-|nonce-|session-|reauthentication-|document-older|entry-damaged|no-sts-role)/
+  /^(?:no-role|not-bound_|principal-|instance-|role-|root-policy|no-alias|no-instance|no-session-end|maximum-lifetime|source-address|entity-|nonce-|session-|reauthentication-|document-older|entry-damaged|no-sts-role)/
 
 /**
  * Dimensions of the login metrics. The dimensions of the login metrics have few values, because CloudWatch bills
@@ -41,6 +41,7 @@ export function classifyLoginResult(fault: LoginFailure | undefined): LoginDimen
 /** Guesses the type of login from the parameters, even if they are incomplete. */
 export const guessLoginType = (parameters: Readonly<Record<string, unknown>>): LoginAttempt['type'] => {
   const has = (field: string): boolean => parameters[field] !== undefined
+  if (parameters['jwt']) return 'jwt'
   if (has('pkcs7') || has('identity')) return 'ec2'
   return has('iam_http_request_method') || has('iam_request_url') ? 'iam' : 'none'
 }
@@ -51,7 +52,7 @@ export const measureLoginLatency = (milliseconds: number): MetricMeasures => ({
   LoginLatency: milliseconds,
 })
 
-const SERVICES = { ec2: 'Ec2', iam: 'Iam', sts: 'Sts' } as const
+const SERVICES = { ec2: 'Ec2', iam: 'Iam', sts: 'Sts', oidc: 'Oidc' } as const
 const FAULTS = { throttled: 'Throttles', failed: 'Failures' } as const
 
 /** Returns the name under which a request counts failed calls to an AWS service. */

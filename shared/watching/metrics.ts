@@ -25,14 +25,15 @@ const EVERY_HOUR = [1, 1] as const
 const throttles = {
   unit: 'Count',
   from: 'any function that calls AWS',
-  meaning: 'EC2, IAM or STS throttled this many calls, including calls that a retry completed',
+  meaning:
+    'EC2, IAM, STS or the host of an issuer throttled this many calls, including calls that a retry completed',
   series: ONLY_WHEN_IT_HAPPENS,
 } as const
 const failures = {
   unit: 'Count',
   from: 'any function that calls AWS',
   meaning:
-    'This many calls to EC2, IAM or STS timed out, failed, or were refused because of cloud-auth’s own permissions',
+    'This many calls to EC2, IAM, STS or the host of an issuer timed out, failed, or were refused because of cloud-auth’s own permissions',
   series: ONLY_WHEN_IT_HAPPENS,
 } as const
 
@@ -43,7 +44,7 @@ export const metrics = {
     dimensions: ['type', 'outcome', 'reason'],
     from: '`login`, for each login',
     meaning: 'logins by type, outcome and reason',
-    series: [3, 13],
+    series: [3, 18],
   },
   LoginLatency: {
     unit: 'Milliseconds',
@@ -57,6 +58,14 @@ export const metrics = {
   Ec2Failures: failures,
   IamFailures: failures,
   StsFailures: failures,
+  OidcThrottles: throttles,
+  OidcFailures: failures,
+  IssuerFaults: {
+    unit: 'Count',
+    from: '`login`, `explain`',
+    meaning: 'An issuer of tokens spoke for another account, or its keys could not be refreshed in time',
+    series: ONLY_WHEN_IT_HAPPENS,
+  },
   TidyRemoved: {
     unit: 'Count',
     from: '`on-job`, after tidy removed entries',

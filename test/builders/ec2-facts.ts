@@ -1,4 +1,4 @@
-import { defaultIdentityConfig } from '../../shared/auth-method/config/identity.ts'
+import { defaultIdentityConfig } from '../../shared/auth-method/login/metadata.ts'
 import type { CompleteEc2Facts, RoleTagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
 import { parseRoleTag } from '../../shared/auth-method/role-tags/tag.ts'
 import { defaultTidySettings } from '../../shared/auth-method/tidy/settings.ts'

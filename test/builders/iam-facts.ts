@@ -1,4 +1,4 @@
-import { defaultIdentityConfig } from '../../shared/auth-method/config/identity.ts'
+import { defaultIdentityConfig } from '../../shared/auth-method/login/metadata.ts'
 import type { CompleteIamFacts } from '../../shared/auth-method/login-iam/facts.ts'
 import type { VerifiedIdentity } from '../../shared/identity-proof/caller-identity.ts'
 import { parseIamEntity } from '../../shared/values/arn.ts'

@@ -22,6 +22,7 @@ export const write = (raw: Raw, stored?: Role, defaultAuthType: Role['authType']
     ...(stored ? { stored } : {}),
     parameters: readParameterFields(roleFields, raw).parameters,
     defaultAuthType,
+    jwtConfigured: true,
     mountMax: 1000,
     fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as EncryptedText },
   })

@@ -110,7 +110,7 @@ describe('alarms on answers, functions and workflows', () => {
     const names = Metrics.flatMap((one: { MetricStat?: { Metric: { MetricName: string } } }) =>
       one.MetricStat ? [one.MetricStat.Metric.MetricName] : [],
     )
-    expect(names).toEqual(['Ec2Throttles', 'IamThrottles', 'StsThrottles'])
+    expect(names).toEqual(['Ec2Throttles', 'IamThrottles', 'StsThrottles', 'OidcThrottles'])
   })
 
   test('an alarm on a line that is logged once a minute or hour stays on between two lines', () => {

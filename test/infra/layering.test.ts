@@ -226,6 +226,7 @@ describe('imports in the sources', () => {
       'shared/auth-method/explain.ts',
       'shared/auth-method/login-iam/full-arn.ts',
       'shared/http/match.ts',
+      'shared/identity-proof/jwk.ts',
       'shared/identity-proof/trust.ts',
       'shared/policies/access.ts',
       'shared/policies/load.ts',

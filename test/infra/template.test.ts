@@ -381,6 +381,7 @@ const actions: Record<EndpointUse, readonly string[]> = {
   instances: ['ec2:DescribeInstances', 'sts:AssumeRole'],
   principals: ['iam:GetInstanceProfile', 'iam:GetRole', 'iam:GetUser', 'sts:AssumeRole'],
   'caller-identity': [],
+  'issuer-keys': [],
   'access-keys': [],
   background: ['lambda:InvokeFunction'],
   pull: ['lambda:InvokeFunction'],

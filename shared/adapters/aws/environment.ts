@@ -49,6 +49,7 @@ const schema = v.object({
   API_VERSION: v.optional(v.string(), '0.0.0'),
   AWS_ENDPOINT_URL_STS: text,
   AWS_ENDPOINT_URL_EVENTBRIDGE: text,
+  ISSUER_REDIRECT: text,
   AWS_EC2_METADATA_SERVICE_ENDPOINT: v.optional(v.string(), 'http://169.254.169.254'),
   AWS_LAMBDA_FUNCTION_NAME: text,
   AWS_LAMBDA_HTTP_ENDPOINT: v.optional(v.pipe(v.string(), v.regex(/^(|.+:\d{1,5})$/)), ''),
@@ -130,6 +131,8 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env) {
     eventsEndpoint: e.AWS_ENDPOINT_URL_EVENTBRIDGE,
     /** endpoint that clients' requests to STS are redirected to; empty: none */
     stsRedirect: e.AWS_ENDPOINT_URL_STS,
+    /** endpoint at which the keys of issuers are fetched, instead of their own hosts; empty: their own hosts */
+    issuerRedirect: e.ISSUER_REDIRECT,
     /** `cloudKeys`: credentials for calls to AWS on behalf of mounts; empty: the runtime's own credentials */
     cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
     /** endpoint of the instance metadata, without trailing slash */

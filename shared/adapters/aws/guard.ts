@@ -9,6 +9,7 @@ const gates: Partial<Record<keyof Ports, EndpointUse>> = {
   instances: 'instances',
   principals: 'principals',
   callerIdentity: 'caller-identity',
+  issuerKeys: 'issuer-keys',
   accessKeys: 'access-keys',
   background: 'background',
   puller: 'pull',

@@ -48,6 +48,10 @@ export function createAwsPorts(
       (await inAccounts()).principals(),
     ),
     callerIdentity: createStsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
+    issuerKeys: createLazyLoaded({ fetch: true }, async () => {
+      const { createIssuerKeyFetcher } = await import('./issuer-keys.ts')
+      return createIssuerKeyFetcher({ clock, meter, redirect: environment.issuerRedirect })
+    }),
     accessKeys: createLazyLoaded(keyMethods, async () => (await inAccounts()).accessKeys()),
     background: createLazyLoaded({ start: true }, async () => {
       const { createLambdaBackground } = await import('./background.ts')

@@ -1,10 +1,28 @@
-import { answer, answerAfterChanges, type Call, type CallOutcome, dataAnswer } from '../../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  type MountCall,
+} from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
 import { listField, textField } from '../../api/fields.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { IdentityConfig, MetadataSelection } from '../../model/config.ts'
 import { replaceItem } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { toSortedSet } from '../../values/names.ts'
+import { defaultIdentityConfig, loginMetadata, metadataNamesOf } from '../login/metadata.ts'
+import {
+  isJwtMetadata,
+  jwtAliasKinds,
+  jwtAliasOf,
+  jwtMetadataNames,
+  jwtMetadataOf,
+  normaliseJwtMetadata,
+} from './identity-jwt.ts'
 
 /** The values an alias name may be taken from. @see docs/spec/configuration.md#identity */
 const aliasKinds = {
@@ -12,24 +30,10 @@ const aliasKinds = {
   ec2: ['role_id', 'instance_id', 'image_id'],
 } as const
 
-/** Metadata that tokens and aliases may carry. The default metadata come first. */
-const selectable = {
-  iam: {
-    defaults: ['account_id', 'auth_type'],
-    extras: [
-      'canonical_arn',
-      'client_arn',
-      'client_user_id',
-      'inferred_aws_region',
-      'inferred_entity_id',
-      'inferred_entity_type',
-    ],
-  },
-  ec2: { defaults: ['account_id', 'auth_type'], extras: ['ami_id', 'instance_id', 'region'] },
-} as const
-
 const metadataNames = (names: readonly string[]): string[] =>
   toSortedSet(names.map(name => name.trim().toLowerCase()))
+
+const jwtMetadataSet = (names: readonly string[]): string[] => toSortedSet(names.map(normaliseJwtMetadata))
 
 export const identityConfigFields = {
   iam_alias: textField(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
@@ -42,14 +46,11 @@ export const identityConfigFields = {
     'Metadata of ec2 logins; `default` restores the default set, an empty list selects nothing',
     { counts: metadataNames },
   ),
-}
-
-/** The identity configuration of a mount that was never configured. */
-export const defaultIdentityConfig: IdentityConfig = {
-  iamAlias: 'role_id',
-  ec2Alias: 'role_id',
-  iamMetadata: 'default',
-  ec2Metadata: 'default',
+  jwt_alias: textField(`Name of the alias of a login by token: ${jwtAliasKinds.join(', ')}`),
+  jwt_metadata: listField(
+    'Metadata of logins by token, also `tag:<key>` and `request_tag:<key>`; `default` restores the default set, an empty list selects nothing',
+    { counts: jwtMetadataSet },
+  ),
 }
 
 /** Handles POST config/identity. An invalid field rejects the whole request. */
@@ -62,6 +63,10 @@ export function writeIdentityConfig(call: Call<typeof identityConfigFields>): Ca
     ec2Alias: oneOf('ec2_alias', aliasKinds.ec2, parameters.ec2_alias) ?? before.ec2Alias,
     iamMetadata: selection('iam', parameters.iam_metadata) ?? before.iamMetadata,
     ec2Metadata: selection('ec2', parameters.ec2_metadata) ?? before.ec2Metadata,
+    ...defined({
+      jwtAlias: oneOf('jwt_alias', jwtAliasKinds, parameters.jwt_alias) ?? before.jwtAlias,
+      jwtMetadata: jwtSelection(parameters.jwt_metadata) ?? before.jwtMetadata,
+    }),
   }
   return answerAfterChanges([replaceItem(subjectKeyOf(call, 'identity-config'), stored, next)])
 }
@@ -78,14 +83,30 @@ function oneOf<T extends string>(
 }
 
 function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): MetadataSelection | undefined {
-  if (given === undefined) return undefined
-  const names = metadataNames(given)
+  const { defaults, extras } = loginMetadata[type]
+  const allowed: readonly string[] = [...defaults, ...extras]
+  return given && selectionOf(type, metadataNames(given), allowed, name => allowed.includes(name))
+}
+
+const jwtSelection = (given: readonly string[] | undefined): MetadataSelection | undefined =>
+  given &&
+  selectionOf(
+    'jwt',
+    jwtMetadataSet(given),
+    [...jwtMetadataNames, 'tag:<key>', 'request_tag:<key>'],
+    isJwtMetadata,
+  )
+
+function selectionOf(
+  type: string,
+  names: readonly string[],
+  allowed: readonly string[],
+  isAllowed: (name: string) => boolean,
+): MetadataSelection {
   if (names.length === 1 && names[0] === 'default') return 'default'
   if (names.includes('default'))
     throw invalidRequestError(`${type}_metadata: default cannot be combined with other fields`)
-  const { defaults, extras } = selectable[type]
-  const allowed: readonly string[] = [...defaults, ...extras]
-  const unknown = names.find(name => !allowed.includes(name))
+  const unknown = names.find(name => !isAllowed(name))
   if (unknown !== undefined) {
     throw invalidRequestError(
       `"${unknown}" is not a selectable metadata field; choose from ${allowed.join(', ')}`,
@@ -95,27 +116,16 @@ function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): M
 }
 
 /** Handles GET config/identity. Returns the defaults if nothing is configured. */
-export function readIdentityConfig(call: Call): CallOutcome {
+export async function readIdentityConfig(call: MountCall): Promise<CallOutcome> {
   const config = subjectOf(call, 'identity-config')?.data ?? defaultIdentityConfig
+  const [jwt] = await call.ports.store.read([key('jwt-config', call.mount.accessor)])
   return answer(
     dataAnswer({
       iam_alias: config.iamAlias,
       iam_metadata: metadataNamesOf('iam', config),
       ec2_alias: config.ec2Alias,
       ec2_metadata: metadataNamesOf('ec2', config),
+      ...(jwt ? { jwt_alias: jwtAliasOf(config), jwt_metadata: jwtMetadataOf(config) } : {}),
     }),
   )
 }
-
-/** Returns the names of the metadata that logins of a type carry. */
-export function metadataNamesOf(type: 'iam' | 'ec2', config: IdentityConfig): readonly string[] {
-  const chosen = type === 'iam' ? config.iamMetadata : config.ec2Metadata
-  return chosen === 'default' ? selectable[type].defaults : chosen
-}
-
-/** Selects the configured metadata of a login and omits empty values. */
-export const selectLoginMetadata = (
-  names: readonly string[],
-  known: Readonly<Record<string, string>>,
-): Record<string, string> =>
-  Object.fromEntries(names.flatMap(name => (known[name] ? [[name, known[name]] as const] : [])))

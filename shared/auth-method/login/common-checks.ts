@@ -1,12 +1,12 @@
 import { createRefusal } from '../../api/errors.ts'
-import type { Role } from '../../model/role.ts'
+import type { LoginType, Role } from '../../model/role.ts'
 import { sanitisePolicies } from '../../policies/names.ts'
 import { anyNetworkContains } from '../../values/cidr.ts'
 import type { LoginCheck } from './checks.ts'
 
 /** The facts for the checks that both login types share. */
 export interface CommonLoginFacts {
-  type: 'ec2' | 'iam'
+  type: LoginType
   roleName: string
   role: Role
   /** address of the caller */

@@ -3,7 +3,7 @@ import { anyField, lowerTextField, textField } from '../../api/fields.ts'
 /** The parameters of a login. @see docs/spec/login-ec2.md#which-type-of-login */
 export const loginFields = {
   role: lowerTextField(
-    'Role to log in against; default: the AMI ID (ec2), or the name of the user or role (iam)',
+    'Role to log in against; default: the AMI ID (ec2), or the name of the user or role (iam, jwt)',
   ),
   identity: textField('ec2: identity document as base64, together with `signature`', { secret: true }),
   signature: textField('ec2: base64 SHA-256 RSA signature of the identity document', { secret: true }),
@@ -20,4 +20,5 @@ export const loginFields = {
   iam_request_headers: anyField('iam: headers of the signed request, an object or base64 of its JSON text', {
     secret: true,
   }),
+  jwt: textField('jwt: token that AWS signed (sts:GetWebIdentityToken)', { secret: true }),
 }

@@ -157,12 +157,15 @@ async function authAnswer(call: Call, token: Token, shownText: string): Promise<
  * @throws ApiError `permission_denied` with the reason for the audit log; `busy` or `provider_failed`
  * @see docs/spec/tokens.md#renewal
  */
-export const renewLogin = (
+export async function renewLogin(
   call: Call,
   mount: Mount,
   login: LoginRecord,
   ask: AskAws,
-): Promise<RenewalInput> =>
-  login.authType === 'ec2'
+): Promise<RenewalInput> {
+  // only tokens of such logins need this code
+  if (login.authType === 'jwt') return (await import('./jwt.ts')).checkJwtRenewal(call, mount, login)
+  return login.authType === 'ec2'
     ? checkEc2Renewal(call, mount, login, ask)
     : checkIamRenewal(call, mount, login, ask)
+}

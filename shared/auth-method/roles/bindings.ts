@@ -17,9 +17,9 @@ export interface InstanceFacts {
 
 /**
  * A binding of a role: its field, the value with which the field is compared, and the comparison. `B` is the stored
- * form of a binding.
+ * form of a binding, `F` are the facts that it compares.
  */
-interface Binding<B> {
+export interface Binding<B, F = InstanceFacts> {
   field: ParameterField<unknown>
   neutral: B
   /** Returns the stored form of a binding's value. */
@@ -27,21 +27,21 @@ interface Binding<B> {
   /** Returns why a value must not be stored; undefined if the value may be stored. */
   fault?(bound: B): string | undefined
   /** Returns the value that a binding compares, for administrators. */
-  seen(facts: InstanceFacts, bound: B): unknown
-  meets(bound: B, facts: InstanceFacts): boolean
+  seen(facts: F, bound: B): unknown
+  meets(bound: B, facts: F): boolean
 }
 
-type List = readonly string[]
-type Lists = Readonly<Record<string, List>>
+export type List = readonly string[]
+export type Lists = Readonly<Record<string, List>>
 
 const unique = (values: List): List => [...new Set(values)]
 
-/** Builds a binding that holds if the instance's value is in the list. */
-const anyOf = (
+/** Builds a binding that holds if the compared value is in the list. */
+export const anyOf = <F = InstanceFacts>(
   doc: string,
-  seen: (facts: InstanceFacts) => string | undefined,
+  seen: (facts: F) => string | undefined,
   matches: typeof isInConfiguredList = isInConfiguredList,
-): Binding<List> => ({
+): Binding<List, F> => ({
   field: listField(`${doc}; one of the values must match`),
   neutral: [],
   store: unique,
@@ -51,14 +51,13 @@ const anyOf = (
 
 const LONGEST_TAG_KEY = 128
 
-/** Builds a binding that holds if, for each listed key, the instance has one of the key's values. */
-const everyKey = (
+/** Builds a binding that holds if, for each listed key, the compared tags have one of the key's values. */
+export const everyKey = <F = InstanceFacts>(
   name: string,
   doc: string,
-  seen: (facts: InstanceFacts) => Readonly<Record<string, string>>,
-) => {
-  const valueAt = (facts: InstanceFacts, key: string) =>
-    Object.hasOwn(seen(facts), key) ? seen(facts)[key] : undefined
+  seen: (facts: F) => Readonly<Record<string, string>>,
+): Binding<Lists, F> => {
+  const valueAt = (facts: F, key: string) => (Object.hasOwn(seen(facts), key) ? seen(facts)[key] : undefined)
   return {
     field: listMapField(doc),
     neutral: {},
@@ -77,7 +76,7 @@ const everyKey = (
       Object.fromEntries(Object.keys(bound).map(key => [key, valueAt(facts, key) ?? null])),
     meets: (bound, facts) =>
       Object.entries(bound).every(([key, values]) => matchesAnyPattern(values, valueAt(facts, key))),
-  } satisfies Binding<Lists>
+  }
 }
 
 /**

@@ -12,7 +12,7 @@ import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { isLegacyEc2, maxTtlOfMount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import { replaceItem } from '../../storage/changes.ts'
-import type { Item, Key } from '../../storage/kinds.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { showTokenParameters } from '../../tokens/parameters.ts'
 import { defined } from '../../values/defined.ts'
 import type { EncryptedText } from '../../values/secret.ts'
@@ -42,6 +42,7 @@ export const writeRolePhases: RequestPhases<RoleCall, undefined, Planned, Resolv
       stored: stored?.data,
       parameters: call.parameters,
       defaultAuthType: isLegacyEc2(call.mount) ? 'ec2' : 'iam',
+      jwtConfigured: call.parameters.auth_type === 'jwt' && (await isJwtConfigured(call)),
       mountMax: maxTtlOfMount(call.mount),
       fresh: {
         roleId: call.ports.entropy.uuid(),
@@ -61,6 +62,9 @@ export const writeRolePhases: RequestPhases<RoleCall, undefined, Planned, Resolv
     ),
 }
 
+const isJwtConfigured = async ({ ports, mount }: RoleCall): Promise<boolean> =>
+  (await ports.store.read([key('jwt-config', mount.accessor)]))[0] !== undefined
+
 const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<EncryptedText> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
 
@@ -76,6 +80,8 @@ export const roleAnswer = (role: Role): Record<string, unknown> => ({
   auth_type: role.authType,
   ...noBindings,
   ...role.bound,
+  ...role.claims,
+  ...(role.capToSession ? { cap_to_session: true } : {}),
   bound_iam_principal_arn: role.boundIamPrincipalArns,
   bound_iam_principal_id: role.boundIamPrincipalIds,
   inferred_entity_type: role.inferredEntityType,

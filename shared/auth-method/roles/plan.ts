@@ -17,8 +17,10 @@ import {
   mergeBindings,
   noBindings,
 } from './bindings.ts'
+import { mergeClaimBindings } from './claim-bindings.ts'
 import type { roleFields } from './fields.ts'
 import { bindingFormWarnings, createArnForm, warnAboutBinding } from './forms.ts'
+import { findJwtRoleFault, isSharedBinding, jwtRoleWarnings } from './jwt-role.ts'
 
 type Given = SuppliedParameters<typeof roleFields>
 
@@ -28,6 +30,8 @@ export interface RoleFacts {
   parameters: Given
   /** `auth_type` of new roles that do not set it, by the mount's type */
   defaultAuthType: Role['authType']
+  /** whether the mount accepts logins by token; read only if the request asks for the type `jwt` */
+  jwtConfigured: boolean
   /** seconds */
   mountMax: number
   /** `fresh` is used only for a new role */
@@ -54,6 +58,7 @@ export function planRole(facts: RoleFacts): RolePlan {
   const role = mergeRole(facts)
   const fault =
     typeFault(facts, role) ??
+    findJwtRoleFault(facts.parameters, role) ??
     partitionFault(role) ??
     inferenceFault(role) ??
     bindingFault(role) ??
@@ -63,7 +68,11 @@ export function planRole(facts: RoleFacts): RolePlan {
   return {
     role,
     resolve: role.resolveAwsUniqueIds && role.boundIamPrincipalIds.length === 0 ? exactArns(role) : [],
-    warnings: [...tokenParameterWarnings(role.token, facts.mountMax), ...bindingWarnings(role)],
+    warnings: [
+      ...tokenParameterWarnings(role.token, facts.mountMax),
+      ...bindingWarnings(role),
+      ...jwtRoleWarnings(role),
+    ],
   }
 }
 
@@ -72,9 +81,15 @@ const exactArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(ar
 
 function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: RoleFacts): Role {
   const arns = parameters.bound_iam_principal_arn
-  const resolves = parameters.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? stored === undefined
+  const authType = (parameters.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType']
+  const byDefault = stored === undefined && authType !== 'jwt'
+  const resolves = parameters.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? byDefault
+  const claims = mergeClaimBindings(stored?.claims ?? {}, parameters)
+  const caps = parameters.cap_to_session ?? stored?.capToSession ?? false
   return {
-    authType: (parameters.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType'],
+    authType,
+    ...(Object.keys(claims).length > 0 ? { claims } : {}),
+    ...(caps ? { capToSession: true } : {}),
     bound: mergeBindings(stored?.bound ?? noBindings, parameters),
     boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
     // sending the list of principals again resolves them again, which admits a recreated principal
@@ -94,8 +109,9 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
   }
 }
 
-function typeFault({ stored, parameters }: RoleFacts, role: Role): string | undefined {
-  if (role.authType !== 'ec2' && role.authType !== 'iam') return 'auth_type must be ec2 or iam'
+function typeFault({ stored, parameters, jwtConfigured }: RoleFacts, role: Role): string | undefined {
+  const isJwt = role.authType === 'jwt' && (jwtConfigured || stored?.authType === 'jwt')
+  if (role.authType !== 'ec2' && role.authType !== 'iam' && !isJwt) return 'auth_type must be ec2 or iam'
   if (stored && stored.authType !== role.authType) return 'auth_type of an existing role cannot be changed'
   if (stored?.resolveAwsUniqueIds && parameters.resolve_aws_unique_ids === false) {
     return 'resolve_aws_unique_ids cannot be switched off; recreate the role'
@@ -129,13 +145,14 @@ function inferenceFault({ authType, inferredEntityType, inferredAwsRegion }: Rol
 
 function bindingFault(role: Role): string | undefined {
   const used = bindingNames.filter(name => isBindingSet(name, role.bound))
-  if (used[0] && !checksInstances(role)) {
-    return `${used[0]} applies only to ec2 roles or roles that infer an ec2 instance`
+  const forInstances = role.authType === 'jwt' ? used.filter(name => !isSharedBinding(name)) : used
+  if (forInstances[0] && !checksInstances(role)) {
+    return `${forInstances[0]} applies only to ec2 roles or roles that infer an ec2 instance`
   }
-  if (role.boundIamPrincipalArns.length > 0 && role.authType !== 'iam') {
+  if (role.boundIamPrincipalArns.length > 0 && role.authType === 'ec2') {
     return 'bound_iam_principal_arn applies only to iam roles'
   }
-  if (used.length === 0 && role.boundIamPrincipalArns.length === 0)
+  if (used.length === 0 && role.boundIamPrincipalArns.length === 0 && !role.claims)
     return 'at least one bound constraint is required'
   for (const name of used) {
     const fault = findBindingFault(name, role.bound)
@@ -184,7 +201,8 @@ function bindingWarnings(role: Role): string[] {
   warnings.push(
     ...bindingFormWarnings('bound_iam_principal_arn', wildcardArnsOf(role), createArnForm('user', 'role')),
   )
-  if (!role.resolveAwsUniqueIds) warnings.push(...exactArns(role).flatMap(unresolvedWarning))
+  if (!role.resolveAwsUniqueIds && role.authType !== 'jwt')
+    warnings.push(...exactArns(role).flatMap(unresolvedWarning))
   return warnings
 }
 

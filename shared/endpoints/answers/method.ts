@@ -1,5 +1,6 @@
 import { clientSettingsAnswer, defaultClientSettings } from '../../auth-method/config/client-settings.ts'
 import { bindingNames, noBindings } from '../../auth-method/roles/bindings.ts'
+import { claimBindingNames, claimBindings } from '../../auth-method/roles/claim-bindings.ts'
 import { type TokenTermOwner, tokenTermRows } from '../../tokens/terms.ts'
 import {
   anyShape,
@@ -41,7 +42,7 @@ const role = withTitle(
   'Role',
   objectShape(
     {
-      auth_type: enumShape('ec2', 'iam'),
+      auth_type: enumShape('ec2', 'iam', 'jwt'),
       ...Object.fromEntries(bindingNames.map(name => [name, shapeOfValue(noBindings[name])])),
       bound_iam_principal_arn: textArrayShape,
       bound_iam_principal_id: textArrayShape,
@@ -54,8 +55,45 @@ const role = withTitle(
       disallow_reauthentication: flagShape,
       ...terms.required,
     },
-    terms.optional,
+    {
+      ...Object.fromEntries(
+        claimBindingNames.map(name => [name, shapeOfValue(claimBindings[name].neutral)] as const),
+      ),
+      cap_to_session: flagShape,
+      ...terms.optional,
+    },
   ),
+)
+
+const jwtConfiguration = withTitle(
+  'JwtConfiguration',
+  objectShape({
+    bound_audiences: textArrayShape,
+    organizations: textArrayShape,
+    jwt_supported_algs: arrayShape(enumShape('RS256', 'ES384')),
+    clock_skew_leeway: withDescription(intShape, 'seconds; -1: none'),
+    max_token_age: withDescription(intShape, 'seconds'),
+    single_use: flagShape,
+    allow_several_audiences: flagShape,
+    max_key_age: withDescription(intShape, 'seconds'),
+    blocked_accounts: textArrayShape,
+  }),
+)
+
+const issuer = withTitle(
+  'Issuer',
+  objectShape({
+    account_id: textShape,
+    partition: enumShape('aws', 'aws-cn'),
+    issuer: textShape,
+    learnt: flagShape,
+    blocked: flagShape,
+    superseded: flagShape,
+    keys: arrayShape(objectShape({ kid: textShape, alg: enumShape('RS256', 'ES384') })),
+    fetched_at: timeShape,
+    changed_at: timeShape,
+    last_error: textShape,
+  }),
 )
 
 const settings = clientSettingsAnswer(defaultClientSettings)
@@ -118,7 +156,7 @@ const explanation = withTitle(
       ),
     },
     {
-      auth_type: enumShape('ec2', 'iam'),
+      auth_type: enumShape('ec2', 'iam', 'jwt'),
       signatures: arrayShape(
         objectShape({
           algorithm: textShape,
@@ -180,12 +218,15 @@ export const authMethodAnswers: AnswerDescriptions = {
     'readIdentityConfiguration',
     withTitle(
       'IdentityConfiguration',
-      objectShape({
-        iam_alias: textShape,
-        iam_metadata: textArrayShape,
-        ec2_alias: textShape,
-        ec2_metadata: textArrayShape,
-      }),
+      objectShape(
+        {
+          iam_alias: textShape,
+          iam_metadata: textArrayShape,
+          ec2_alias: textShape,
+          ec2_metadata: textArrayShape,
+        },
+        { jwt_alias: textShape, jwt_metadata: textArrayShape },
+      ),
     ),
   ),
   'POST /auth/:mount/config/certificate/:cert_name': describeAnswer('writeCertificate', undefined, {
@@ -200,6 +241,23 @@ export const authMethodAnswers: AnswerDescriptions = {
   ),
   'DELETE /auth/:mount/config/certificate/:cert_name': describeAnswer('deleteCertificate'),
   'LIST /auth/:mount/config/certificates': describeAnswer('listCertificates'),
+  'POST /auth/:mount/config/jwt': describeAnswer('writeJwtConfiguration', undefined, {
+    requestExample: {
+      bound_audiences: ['https://vault.example.com'],
+      organizations: ['o-a1b2c3d4e5'],
+    },
+  }),
+  'GET /auth/:mount/config/jwt': describeAnswer('readJwtConfiguration', jwtConfiguration),
+  'DELETE /auth/:mount/config/jwt': describeAnswer('deleteJwtConfiguration'),
+  'POST /auth/:mount/config/jwt/issuer/:issuer_id': describeAnswer('writeIssuer', undefined, {
+    requestExample: { account_id: '111122223333' },
+  }),
+  'GET /auth/:mount/config/jwt/issuer/:issuer_id': describeAnswer('readIssuer', issuer),
+  'DELETE /auth/:mount/config/jwt/issuer/:issuer_id': describeAnswer('deleteIssuer'),
+  'LIST /auth/:mount/config/jwt/issuers': describeAnswer(
+    'listIssuers',
+    objectShape({ account_id: textShape, learnt: flagShape, blocked: flagShape, superseded: flagShape }),
+  ),
   'POST /auth/:mount/config/sts/:account_id': describeAnswer('writeSatelliteAccount', undefined, {
     requestExample: { sts_role: 'arn:aws:iam::111122223333:role/cloud-auth-satellite' },
   }),

@@ -85,6 +85,7 @@ export function portsOf(
     instances: noAws,
     principals: noAws,
     callerIdentity: noAws,
+    issuerKeys: noAws,
     accessKeys: noAws,
     ...started({ background: job => background(copy(job as object)), wake, workflow }),
     carryTo,

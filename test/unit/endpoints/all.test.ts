@@ -55,7 +55,7 @@ describe('endpoints of the documented API', () => {
           .map(name => `${path} ${name}`),
       )
     })
-    // fields that Vault's clients send and this service lacks, deprecated names, and one ignored field
+    // fields that Vault's clients send and this service lacks, logins by token, deprecated names, and one ignored field
     expect(extra.sort()).toEqual([
       'A/config/client disable_automated_rotation',
       'A/config/client identity_token_audience',
@@ -66,6 +66,21 @@ describe('endpoints of the documented API', () => {
       'A/config/client rotation_policy',
       'A/config/client rotation_schedule',
       'A/config/client rotation_window',
+      'A/config/identity jwt_alias',
+      'A/config/identity jwt_metadata',
+      'A/login jwt',
+      'A/role/:role bound_eks_cluster_arn',
+      'A/role/:role bound_federated_provider',
+      'A/role/:role bound_identity_store_user_id',
+      'A/role/:role bound_kubernetes_namespace',
+      'A/role/:role bound_kubernetes_service_account',
+      'A/role/:role bound_lambda_function_arn',
+      'A/role/:role bound_metadata_version',
+      'A/role/:role bound_organization_id',
+      'A/role/:role bound_organization_path',
+      'A/role/:role bound_principal_tags',
+      'A/role/:role bound_source_identity',
+      'A/role/:role cap_to_session',
       'A/role/:role lease',
       'A/role/:role max_ttl',
       'A/role/:role period',
@@ -232,6 +247,7 @@ describe('the endpoint table', () => {
         'accessor',
         'id',
         'identity',
+        'jwt',
         'iam_request_headers',
         'iam_request_url',
         'nonce',

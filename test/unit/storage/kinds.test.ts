@@ -104,11 +104,12 @@ describe('columns of the table of kinds', () => {
     for (const { kind } of renewableItemKeys) expect(itemKindSpec(kind).table).toBe('cluster')
   })
 
-  test('tokens, attempts and resolved principals expire; entries of lists are swept', () => {
+  test('tokens, used tokens, attempts and resolved principals expire; entries of lists are swept', () => {
     expect(rowsWith(kind => itemKindSpec(kind).expiry === 'dies')).toEqual([
       'ceremony',
       'rekey',
       'resolved-principals',
+      'spent',
       'token',
       'watcher',
       'wrapped',

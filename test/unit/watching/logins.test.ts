@@ -25,12 +25,13 @@ const rules = [
   'auth-method/login',
   'auth-method/login-ec2',
   'auth-method/login-iam',
+  'auth-method/login-jwt',
 ].flatMap(folder =>
   readdirSync(`${checkoutRoot}shared/${folder}`)
     .filter(name => name.endsWith('.ts'))
     .flatMap(name => [
       ...readFileSync(`${checkoutRoot}shared/${folder}/${name}`, 'utf8').matchAll(
-        /(?:createRefusal\(|why: )\s*['`]([a-z-]+)/g,
+        /(?:createRefusal\(|untrustedIssuer\(|why: )\s*['`]([a-z-]+)/g,
       ),
     ])
     .map(([, why = '']) => why),
@@ -47,6 +48,7 @@ test('each rule is classified as one of the role or of the proof by this table',
     'instance-not-running',
     'no-alias',
     'no-role',
+    'no-session-end',
     'nonce-length',
     'nonce-mismatch',
     'principal-lookup',
@@ -64,6 +66,26 @@ test('each rule is classified as one of the role or of the proof by this table',
     'header-not-allowed',
     'header-refused',
     'identity-encoding',
+    'jwt-account',
+    'jwt-account-blocked',
+    'jwt-age',
+    'jwt-algorithm',
+    'jwt-audience',
+    'jwt-expired',
+    'jwt-form',
+    'jwt-future',
+    'jwt-issuer',
+    'jwt-issuer-blocked',
+    'jwt-issuer-superseded',
+    'jwt-key',
+    'jwt-keys-stale',
+    'jwt-keys-unreachable',
+    'jwt-learning-busy',
+    'jwt-not-configured',
+    'jwt-organization',
+    'jwt-replayed',
+    'jwt-signature',
+    'jwt-subject',
     'not-',
     'not-signed-data',
     'proof-ambiguous',
@@ -95,7 +117,7 @@ test('a login has no more series than its metric’s row says, whatever clients 
   ]
   const kinds = new Set(faults.map(fault => JSON.stringify(classifyLoginResult(fault))))
   // without a type no proof was checked, so no role was checked and AWS was not called; without tables the login may fail
-  const withType = kinds.size * 2
+  const withType = kinds.size * 3
   const without = 3
   expect(withType + without).toBeLessThanOrEqual(metrics.Logins.series[1])
 })
@@ -105,6 +127,8 @@ test.each([
   [{ identity: 'x' }, 'ec2'],
   [{ iam_request_url: 'x' }, 'iam'],
   [{ iam_http_request_method: 'POST', role: 'a' }, 'iam'],
+  [{ jwt: 'x' }, 'jwt'],
+  [{ jwt: '', pkcs7: 'x' }, 'ec2'],
   [{ role: 'a' }, 'none'],
 ])('%j looks like a login of type %s', (given, type) => expect(guessLoginType(given)).toBe(type))
 

@@ -138,6 +138,15 @@ const scenes: Record<CommonAlarm, Scene> = {
       }
     },
   },
+  Issuers: {
+    at: 'east',
+    // `test/integration/login/jwt.test.ts` causes the lines of real logins
+    cause: () => {
+      const at = set.clock.now()
+      const line = toEmbeddedMetrics({ IssuerFaults: 1 }, TEST_NAMESPACE, at)
+      watched.at('east').event(JSON.stringify({ level: 'ERROR', message: 'issuer', ...line }), at)
+    },
+  },
   Keyring: {
     at: 'west',
     cause: async () => {
@@ -296,6 +305,7 @@ test('a pair of clusters emits exactly the listed metrics, besides the metrics o
     'Ec2Throttles',
     'Frontier',
     'HeartbeatAge',
+    'IssuerFaults',
     'Lag',
     'LicenceDays',
     'LinkRefusals',

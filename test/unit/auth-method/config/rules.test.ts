@@ -5,13 +5,9 @@ import {
   readClientConfig,
   writeClientConfig,
 } from '../../../../shared/auth-method/config/client.ts'
-import {
-  identityConfigFields,
-  metadataNamesOf,
-  selectLoginMetadata,
-  writeIdentityConfig,
-} from '../../../../shared/auth-method/config/identity.ts'
+import { identityConfigFields, writeIdentityConfig } from '../../../../shared/auth-method/config/identity.ts'
 import { stsRoleFields, writeStsRole } from '../../../../shared/auth-method/config/sts.ts'
+import { metadataNamesOf, selectLoginMetadata } from '../../../../shared/auth-method/login/metadata.ts'
 import type { AwsClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { matchesRolePattern } from '../../../../shared/values/arn.ts'

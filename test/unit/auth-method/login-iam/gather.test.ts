@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { defaultIdentityConfig } from '../../../../shared/auth-method/config/identity.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
+import { defaultIdentityConfig } from '../../../../shared/auth-method/login/metadata.ts'
 import { gatherIamFacts, lookUpCaller } from '../../../../shared/auth-method/login-iam/gather.ts'
 import type { VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'

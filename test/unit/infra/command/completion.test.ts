@@ -30,7 +30,7 @@ describe('the completion in bash', () => {
     [['login', '--me'], ['--method']],
     [
       ['login', '--method', ''],
-      ['iam', 'ec2'],
+      ['iam', 'ec2', 'jwt'],
     ],
     [['login', '--role', 'x', '--document', 'p'], ['pkcs7']],
     [['explain', '--login', ''], []],

@@ -1,0 +1,216 @@
+import type { AskAws, EarlyCall, MountCall } from '../../api/call.ts'
+import { ApiError, createRefusal } from '../../api/errors.ts'
+import type { ParsedJwt, VerifiedJwt } from '../../identity-proof/jwt.ts'
+import { verifyJwt } from '../../identity-proof/jwt.ts'
+import type { FetchedKeys } from '../../model/issuer-memory.ts'
+import type { IssuerKey, JwtConfig } from '../../model/jwt.ts'
+import type { Ports } from '../../ports.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { parseIamEntity } from '../../values/arn.ts'
+import { lowerAscii } from '../../values/names.ts'
+import { sha256 } from '../../values/secret.ts'
+import { jwtAliasOf } from '../config/identity-jwt.ts'
+import { throwLoginRefusal, unknownRoleError } from '../login/checks.ts'
+import type { loginFields } from '../login/fields.ts'
+import { keyHintName, rememberKeyHint } from '../login/hints.ts'
+import { defaultIdentityConfig } from '../login/metadata.ts'
+import { type JwtBearer, type JwtFacts, jwtAliasName } from './facts.ts'
+import {
+  fetchIssuerKeys,
+  fetchWithinBudget,
+  issuerMemory,
+  rememberedKeys,
+  unreachableKeysError,
+} from './fetch-keys.ts'
+import { describeToken, findIssuerFault, findTokenFault, identifyBearer } from './token-checks.ts'
+
+type LoginCall = MountCall<typeof loginFields>
+
+/** The stored items that decide whether a token is trusted. */
+export interface TokenTrust {
+  jwt: ParsedJwt
+  config: JwtConfig
+  issuer: Item<'issuer'> | undefined
+}
+
+/** The keys of an issuer. `fetched` is set if they differ from the stored keys, so a login stores them. */
+export interface IssuerKeys {
+  keys: readonly IssuerKey[]
+  fetched?: Extract<FetchedKeys, { kind: 'keys' }>
+}
+
+/** Returns the name under which a used token is remembered. */
+const spentName = ({ issuer, jti }: ParsedJwt): string => sha256(`${issuer.id}\n${jti}`).toString('base64url')
+
+export const spentKey = (accessor: string, jwt: ParsedJwt): Key<'spent'> =>
+  key('spent', accessor, spentName(jwt))
+
+const roleNameOf = (given: string | undefined, jwt: ParsedJwt): string =>
+  given || lowerAscii(parseIamEntity(jwt.sub)?.name ?? '')
+
+const trustKeys = (accessor: string, jwt: ParsedJwt) =>
+  [key('jwt-config', accessor), key('issuer', accessor, jwt.issuer.id)] as const
+
+const roleKeys = (accessor: string, roleName: string, jwt: ParsedJwt) =>
+  [key('identity-config', accessor), key('role', accessor, roleName), spentKey(accessor, jwt)] as const
+
+/** Returns the keys of everything that a login by token reads, as far as they are known or can be guessed. */
+export function jwtLoginKeys(
+  { parameters, ports }: Pick<EarlyCall<typeof loginFields>, 'parameters' | 'ports'>,
+  accessor: string,
+  jwt: ParsedJwt,
+): Key[] {
+  const roleName = roleNameOf(parameters.role, jwt)
+  const isUsual = ports.keyHints.get(keyHintName.aliasKind(accessor, 'jwt')) === 'full_arn'
+  const alias = isUsual ? [key('alias', accessor, jwt.sub)] : []
+  return [...trustKeys(accessor, jwt), ...roleKeys(accessor, roleName, jwt), ...alias]
+}
+
+/** Reads what decides about the token, and makes the checks that need neither keys nor a role. */
+export async function gatherTokenTrust(call: LoginCall, jwt: ParsedJwt): Promise<TokenTrust> {
+  const { accessor } = call.mount
+  const [first] = jwtLoginKeys(call, accessor, jwt).filter(one => !call.fetched.has(one))
+  if (first) await call.fetched.read(jwtLoginKeys(call, accessor, jwt))
+  const [config, issuer] = await call.fetched.read(trustKeys(accessor, jwt))
+  if (!config) return refuseUnconfigured()
+  const fault = findTokenFault(jwt, config.data, call.now) ?? findIssuerFault(jwt, config.data, issuer?.data)
+  if (fault) throwLoginRefusal(fault, describeToken(jwt, false))
+  return { jwt, config: config.data, issuer }
+}
+
+/** Refuses a login by token at a mount without `config/jwt`, or without a mount. */
+export const refuseUnconfigured = (): never =>
+  throwLoginRefusal(createRefusal('jwt-not-configured', 'jwt logins are not configured'))
+
+/**
+ * Finds the keys of the token's issuer: the stored keys, or keys that are fetched now because the issuer is not
+ * stored, the stored keys are too old, or the token names an unknown key.
+ * @throws ApiError if the keys could not be fetched
+ */
+export async function findIssuerKeys(
+  call: LoginCall,
+  { jwt, config, issuer }: TokenTrust,
+  ask: AskAws,
+): Promise<IssuerKeys> {
+  const stored = issuer?.data
+  const remembered = rememberedKeys(call.ports, jwt.issuer, call.now)
+  const isStale = stored !== undefined && call.now - stored.fetchedAt > config.maxKeyAge * 1000
+  const holds = (keys: readonly IssuerKey[]) => keys.some(({ kid }) => kid === jwt.kid)
+  if (stored && !isStale && holds(stored.keys)) return { keys: stored.keys }
+  if (remembered && (!stored || remembered.at > stored.fetchedAt)) {
+    if (remembered.kind === 'keys') return { keys: remembered.keys, fetched: remembered }
+    if (!isStale && stored) return { keys: stored.keys }
+  }
+  // a set that was fetched less than a minute ago is not fetched again for another unknown key
+  if (stored && !isStale && remembered?.kind === 'keys') return { keys: stored.keys }
+  const result =
+    remembered && remembered.kind !== 'keys'
+      ? remembered
+      : await ask({
+          key: JSON.stringify(['issuer keys', jwt.issuer]),
+          ask: () => fetchWithinBudget(call, jwt.issuer),
+        })
+  if (result.kind === 'keys') return { keys: result.keys, fetched: result }
+  if (isStale) throw reportStaleKeys(call, jwt)
+  if (result.kind === 'unknown')
+    throwLoginRefusal(
+      createRefusal('jwt-issuer', 'the issuer of the token is not trusted here'),
+      describeToken(jwt, false),
+    )
+  throw unreachableKeysError(jwt.issuer, result.kind)
+}
+
+function reportStaleKeys({ ports }: LoginCall, jwt: ParsedJwt): ApiError {
+  ports.log.error('the keys of an issuer are too old', { issuer: jwt.issuer.id }, { IssuerFaults: 1 })
+  return new ApiError('busy', 'the keys of the issuer are too old', {
+    retryAfter: 5,
+    reason: { why: 'jwt-keys-stale', service: 'oidc', issuer: jwt.issuer.id },
+  })
+}
+
+/** Verifies the signature of a token, and whom the token speaks for. @throws ApiError */
+export function verifyBearer(
+  { ports }: Pick<LoginCall, 'ports'>,
+  { jwt, config, issuer }: TokenTrust,
+  { keys }: IssuerKeys,
+): JwtBearer {
+  const token = verifySignature(jwt, keys)
+  const bearer = identifyBearer(token, config, issuer?.data)
+  if (bearer.ok) return bearer.value
+  const told = describeToken(jwt, true)
+  if (bearer.fault.why === 'jwt-account')
+    ports.log.error('a token speaks for another account than its issuer', told, { IssuerFaults: 1 })
+  return throwLoginRefusal(bearer.fault, told)
+}
+
+function verifySignature(jwt: ParsedJwt, keys: readonly IssuerKey[]): VerifiedJwt {
+  const key = keys.find(({ kid, alg }) => kid === jwt.kid && alg === jwt.alg)
+  const seen = describeToken(jwt, false)
+  if (!key)
+    return throwLoginRefusal(
+      createRefusal('jwt-key', 'the token names a key that its issuer does not publish'),
+      seen,
+    )
+  const token = verifyJwt(jwt, key)
+  return (
+    token ??
+    throwLoginRefusal(createRefusal('jwt-signature', 'the signature of the token is not valid'), seen)
+  )
+}
+
+export interface GatheredJwtFacts {
+  facts: JwtFacts
+  alias: Item<'alias'> | undefined
+}
+
+/** Reads the role and the alias of a verified bearer. @throws ApiError if the role does not exist */
+export async function gatherJwtFacts(
+  call: LoginCall,
+  bearer: JwtBearer,
+  config: JwtConfig,
+): Promise<GatheredJwtFacts> {
+  const { accessor } = call.mount
+  const { token, claims } = bearer
+  const roleName = roleNameOf(call.parameters.role, token)
+  const [identityItem, role, spent] = await call.fetched.read(roleKeys(accessor, roleName, token))
+  if (!role) throw unknownRoleError(roleName)
+  const identity = identityItem?.data ?? defaultIdentityConfig
+  rememberKeyHint(call.ports, keyHintName.aliasKind(accessor, 'jwt'), jwtAliasOf(identity))
+  const aliasName = jwtAliasName(identity, { sub: token.sub, claims, role: role.data })
+  const [alias] =
+    aliasName === '' ? [undefined] : await call.fetched.read([key('alias', accessor, aliasName)])
+  const facts: JwtFacts = {
+    type: 'jwt',
+    roleName,
+    role: role.data,
+    source: call.request.source,
+    aliasName,
+    bearer,
+    config,
+    identity,
+    spent: spent !== undefined,
+    now: call.now,
+  }
+  return { facts, alias }
+}
+
+const REFRESH_AGE_MS = 3_600_000
+const REFRESH_PAUSE_MS = 60_000
+
+/**
+ * Starts fetching keys that are older than an hour. The login does not need the result.
+ * @returns undefined if nothing is to be refreshed now
+ */
+export function startRefresh(
+  { ports, now, request }: Pick<LoginCall, 'ports' | 'now' | 'request'>,
+  { jwt, issuer }: TokenTrust,
+): Promise<FetchedKeys> | undefined {
+  if (!issuer || now - issuer.data.fetchedAt < REFRESH_AGE_MS) return undefined
+  if (now < issuerMemory(ports).pausedUntil || isRecent(ports, jwt, now)) return undefined
+  return fetchIssuerKeys(ports, jwt.issuer, request.deadline).catch(() => ({ kind: 'failed', at: now }))
+}
+
+const isRecent = (ports: Ports, jwt: ParsedJwt, now: number): boolean => {
+  const last = rememberedKeys(ports, jwt.issuer, now)
+  return last !== undefined && now - last.at < REFRESH_PAUSE_MS
+}

@@ -1,0 +1,155 @@
+import type { CallOutcome, MountCall, RequestPhases } from '../../api/call.ts'
+import { createRefusal } from '../../api/errors.ts'
+import { type ParsedJwt, parseJwt, untrustedIssuer } from '../../identity-proof/jwt.ts'
+import type { FetchedKeys } from '../../model/issuer-memory.ts'
+import type { StoredIssuer } from '../../model/jwt.ts'
+import { type Change, createItem, replaceItem } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
+import { enforceChecks, throwLoginRefusal } from '../login/checks.ts'
+import type { loginFields } from '../login/fields.ts'
+import { chooseTokenType, commitLogin } from '../login/outcome.ts'
+import { decideJwtLogin, jwtChecks } from './decide.ts'
+import type { JwtBearer, JwtFacts } from './facts.ts'
+import {
+  findIssuerKeys,
+  gatherJwtFacts,
+  gatherTokenTrust,
+  type IssuerKeys,
+  jwtLoginKeys,
+  refuseUnconfigured,
+  spentKey,
+  startRefresh,
+  type TokenTrust,
+  verifyBearer,
+} from './gather.ts'
+import { planIssuerOfAccount, warnAboutChangedKeys, withFetchedKeys } from './issuers.ts'
+import { describeToken } from './token-checks.ts'
+
+type LoginCall = MountCall<typeof loginFields>
+
+/** A parsed token. Only a key of its issuer can verify it. */
+export interface JwtProof {
+  type: 'jwt'
+  jwt: ParsedJwt
+}
+
+/** Reads the token of a login. @throws ApiError `invalid_request` */
+function readJwtProof(text: string): JwtProof {
+  const jwt = parseJwt(text)
+  return jwt.ok ? { type: 'jwt', jwt: jwt.value } : throwLoginRefusal(jwt.fault)
+}
+
+/** The keys that a login uses, and a fetch under way that it does not need. */
+interface KeysAtHand extends IssuerKeys {
+  refreshing: Promise<FetchedKeys> | undefined
+}
+
+/**
+ * The phases of a login by token. A login with known keys asks nobody. When keys were fetched, the login reads
+ * everything again, because somebody may have blocked the issuer meanwhile.
+ * @see docs/spec/login-jwt.md#order
+ */
+const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, KeysAtHand> = {
+  rereads: true,
+  gather: call => gatherTokenTrust(call, (call.prepared as JwtProof).jwt),
+  ask: async (call, trust, ask) => {
+    const keys = await findIssuerKeys(call, trust, ask)
+    return { ...keys, refreshing: keys.fetched ? undefined : startRefresh(call, trust) }
+  },
+  decide: async (call, trust, keys) => {
+    const bearer = verifyBearer(call, trust, keys)
+    const { facts, alias } = await gatherJwtFacts(call, bearer, trust.config)
+    const passed = enforceChecks(jwtChecks, facts)
+    const isBatch = chooseTokenType(facts.role.token.type, call.mount) === 'batch'
+    const grant = decideJwtLogin(passed, call.request.path, isBatch)
+    const more = [...spendToken(call, facts), ...(await storeIssuer(call, trust, bearer, keys))]
+    return refreshAfterwards(call, trust, keys, await commitLogin(call, grant, alias, more))
+  },
+}
+
+/** Longest accepted leeway, so that a used token is remembered whatever the leeway becomes. */
+const LEEWAY_SECONDS = 300
+const MARGIN_SECONDS = 60
+
+function spendToken({ mount }: LoginCall, { config, bearer: { token } }: JwtFacts): Change[] {
+  if (!config.singleUse) return []
+  const expires = token.exp + LEEWAY_SECONDS + MARGIN_SECONDS
+  return [createItem(spentKey(mount.accessor, token), {}, { expires })]
+}
+
+/** Returns the changes that store fetched keys; for an issuer that is learnt now, also its account. */
+async function storeIssuer(
+  call: LoginCall,
+  { jwt, issuer }: TokenTrust,
+  { account }: JwtBearer,
+  { fetched }: IssuerKeys,
+): Promise<Change[]> {
+  if (!fetched) return []
+  const place = key('issuer', call.mount.accessor, jwt.issuer.id)
+  if (issuer) {
+    warnAboutChangedKeys(call, jwt.issuer.id, issuer.data, fetched)
+    return [replaceItem(place, issuer, withFetchedKeys(issuer.data, fetched))]
+  }
+  const claim = await planIssuerOfAccount(call, jwt.issuer.id, account)
+  const seen = describeToken(jwt, true)
+  if (claim.kind !== 'free') {
+    const refusal =
+      claim.kind === 'blocked'
+        ? untrustedIssuer('jwt-issuer-blocked')
+        : createRefusal('jwt-account', 'the token speaks for another account than its issuer')
+    return throwLoginRefusal(refusal, { ...seen, other: claim.by })
+  }
+  if (claim.supersedes)
+    call.ports.log.warn('an account has another issuer than before', {
+      account,
+      issuer: jwt.issuer.id,
+      before: claim.supersedes,
+    })
+  const learnt: StoredIssuer = {
+    account,
+    partition: jwt.issuer.partition,
+    learnt: true,
+    blocked: false,
+    keys: [],
+    fetchedAt: 0,
+    changedAt: 0,
+  }
+  return [replaceItem(place, undefined, withFetchedKeys(learnt, fetched)), ...claim.changes]
+}
+
+const REFRESH_WAIT_MS = 300
+
+/** Stores refreshed keys after the login, if they arrive within 300 ms. */
+function refreshAfterwards(
+  call: LoginCall,
+  { jwt, issuer }: TokenTrust,
+  { refreshing }: KeysAtHand,
+  outcome: CallOutcome,
+): CallOutcome {
+  if (!refreshing || !issuer) return outcome
+  const { store, clock } = call.ports
+  const refresh = async (): Promise<void> => {
+    const fetched = await Promise.race([refreshing, clock.sleep(REFRESH_WAIT_MS)])
+    if (!fetched) return
+    const next =
+      fetched.kind === 'keys'
+        ? withFetchedKeys(issuer.data, fetched)
+        : { ...issuer.data, lastError: fetched.kind }
+    if (fetched.kind === 'keys') warnAboutChangedKeys(call, jwt.issuer.id, issuer.data, fetched)
+    // the same failure is written once
+    else if (issuer.data.lastError === fetched.kind) return
+    await store.commit([replaceItem(issuer, issuer, next)], call.cluster, { tries: 1 })
+  }
+  const afterwards = async (): Promise<void> => {
+    await Promise.all([outcome.afterwards?.(), refresh()])
+  }
+  return { ...outcome, afterwards }
+}
+
+/** The parts of logins by token that the endpoint of logins uses. */
+export const jwtLogin = {
+  readProof: readJwtProof,
+  keysToRead: jwtLoginKeys,
+  phases: jwtLoginPhases,
+  refuseWithoutMount: refuseUnconfigured,
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import { clock } from '../service/clock.ts'
+import { aws, done, freshAccount, freshMount } from '../service/cluster.ts'
+
+export const AUDIENCE = 'https://cloud-auth.example'
+export const ORGANIZATION = 'o-a1b2c3d4e5'
+export const PATH = `${ORGANIZATION}/r-ab12/ou-ab12-11111111`
+
+type Claims = Record<string, unknown>
+
+/** An AWS account that signs tokens, with a role `app`. */
+export interface TokenAccount {
+  account: string
+  /** UUID of the issuer */
+  id: string
+  issuer: string
+  sub: string
+}
+
+/** Creates an account whose issuer signs tokens. */
+export async function tokenAccount(partition: 'aws' | 'aws-cn' = 'aws'): Promise<TokenAccount> {
+  const account = freshAccount()
+  const { id, issuer } = await aws.federation({ account, partition })
+  return { account, id, issuer, sub: `arn:${partition}:iam::${account}:role/svc/app` }
+}
+
+/** Returns the claims of a token as AWS writes them. */
+export function claimsOf(
+  from: TokenAccount,
+  { aws: own = {}, ...more }: Claims & { aws?: Claims } = {},
+): Claims {
+  const now = Math.floor(clock.now() / 1000)
+  return {
+    iss: from.issuer,
+    sub: from.sub,
+    aud: AUDIENCE,
+    iat: now,
+    exp: now + 300,
+    jti: randomUUID(),
+    'https://sts.amazonaws.com/': {
+      aws_account: from.account,
+      source_region: 'eu-west-1',
+      org_id: ORGANIZATION,
+      ou_path: [PATH],
+      ...own,
+    },
+    ...more,
+  }
+}
+
+interface Signing {
+  alg?: 'RS256' | 'ES384'
+  header?: Claims
+  /** account whose issuer signs */
+  by?: string
+}
+
+/** Returns a token of an account. */
+export const tokenOf = async (
+  from: TokenAccount,
+  claims: Claims & { aws?: Claims } = {},
+  { by = from.account, ...signing }: Signing = {},
+): Promise<string> =>
+  (await aws.signWebToken({ account: by, claims: claimsOf(from, claims), ...signing })).token
+
+/** Creates a mount that accepts tokens of an organization, with a role `app` for its accounts. */
+export async function tokenMount(config: object = {}, role: object = {}): Promise<string> {
+  const { path } = await freshMount()
+  await done('POST', `${path}/config/jwt`, {
+    bound_audiences: AUDIENCE,
+    organizations: ORGANIZATION,
+    ...config,
+  })
+  await done('POST', `${path}/role/app`, {
+    auth_type: 'jwt',
+    bound_organization_id: ORGANIZATION,
+    token_policies: 'dev',
+    ...role,
+  })
+  return path
+}
