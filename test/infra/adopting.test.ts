@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { checkoutRoot } from '../../infra/checkout.ts'
+import { oldestNode } from '../../infra/package/requirements.ts'
 import { readSettings } from '../../infra/settings.ts'
 
 // Compares docs/understand/adopting.md with the files that are its evidence.
@@ -55,9 +56,16 @@ test('the licence is the licence of package.json and LICENSE', () => {
 })
 
 test('the versions are those of package.json and of the page on the command', () => {
-  const [, checkout, command] =
-    /checkout needs Node (\d+), the command Node (\d+)/.exec(answerTo('version')) ?? []
+  const [, checkout, command, construct] =
+    /checkout needs Node (\d+), the command Node (\d+), the construct Node (\d+)/.exec(answerTo('version')) ??
+    []
   expect(answerTo('version')).toContain(`${manifest.version}, not released`)
+  expect({ checkout, command, construct }).toEqual(
+    Object.fromEntries(Object.entries(oldestNode).map(([part, node]) => [part, String(node)])),
+  )
+  expect(rows.get('version')?.evidence).toContain(
+    `on Node ${oldestNode.command}.0.0 and ${oldestNode.construct}.0.0`,
+  )
   expect(manifest.engines.node).toBe(`>=${checkout}`)
   expect(read('docs/look-up/command.md')).toContain(`Node ${command} or later`)
 })
