@@ -27,6 +27,16 @@ export interface Painted {
 /** A text, or its parts. */
 export type TerminalText = string | readonly (string | Painted)[]
 
+/** Colours the lines of a text that begin with a mark. */
+export const paintLines = (
+  text: string,
+  tones: Readonly<Record<string, Painted['tone']>>,
+): readonly (string | Painted)[] =>
+  text.split(/(?<=\n)/).map(line => {
+    const [, tone] = Object.entries(tones).find(([mark]) => line.startsWith(mark)) ?? []
+    return tone === undefined ? line : { text: line, tone }
+  })
+
 /** Parameters of the terminal sequence that sets a colour. */
 const SGR = { good: '32', bad: '31', dim: '2' } as const
 

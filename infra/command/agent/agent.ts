@@ -89,25 +89,34 @@ async function performStep(agent: Agent, step: Exclude<AgentStep, { do: 'wait' }
 }
 
 async function look(agent: Agent): Promise<void> {
-  const { clusters, everyMs, say, state } = agent
-  const active = await findActiveCluster(agent)
-  if (active === undefined) say(`No cluster serves: ${clusters.map(({ name }) => name).join(', ')}.`)
+  const { everyMs, say, state } = agent
+  const { active, reasons } = await findActiveCluster(agent)
+  if (active === undefined) say(`No cluster serves: ${reasons.join('; ')}.`)
   else if (state.kept && active !== state.kept.cluster) say(`${nameOf(agent, active)} serves now.`)
   agent.state = afterLook(state, active, { now: Date.now(), everyMs, chance: Math.random() })
 }
 
+interface FoundCluster {
+  /** base URL of the cluster that serves; undefined: no cluster serves */
+  active: string | undefined
+  /** reasons why the other clusters do not serve */
+  reasons: readonly string[]
+}
+
 /** Asks the cluster that served last before the others, so the agent stays there while it serves. */
-async function findActiveCluster({ clusters, state, connection }: Agent): Promise<string | undefined> {
-  const serves = async ({ base }: NamedCluster): Promise<boolean> => {
-    const timeoutMs = Math.min(connection.timeoutMs, HEALTH_TIMEOUT_MS)
-    const answer = await sendRequest(base, 'sys/health', {}, { ...connection, timeoutMs }).catch(unreachable)
-    return answer?.status === 200
+async function findActiveCluster({ clusters, state, connection }: Agent): Promise<FoundCluster> {
+  const timeoutMs = Math.min(connection.timeoutMs, HEALTH_TIMEOUT_MS)
+  const look = async ({ name, base }: NamedCluster) => {
+    const answer = await sendRequest(base, 'sys/health', {}, { ...connection, timeoutMs }).catch(reasonOf)
+    if (typeof answer === 'string') return { base, reason: `${name}: ${answer}` }
+    return { base, reason: answer.status === 200 ? '' : `${name}: sys/health answers ${answer.status}` }
   }
   const last = clusters.find(one => one.base === (state.active ?? state.kept?.cluster))
-  if (last && (await serves(last))) return last.base
-  const others = clusters.filter(one => one !== last)
-  const answers = await Promise.all(others.map(serves))
-  return others.find((_, index) => answers[index])?.base
+  const first = last && (await look(last))
+  if (first?.reason === '') return { active: first.base, reasons: [] }
+  const others = await Promise.all(clusters.filter(one => one !== last).map(look))
+  const active = others.find(({ reason }) => reason === '')?.base
+  return { active, reasons: [...(first ? [first] : []), ...others].map(({ reason }) => reason) }
 }
 
 const nameOf = ({ clusters }: Agent, base: string): string =>
@@ -180,7 +189,7 @@ function refuseToken(agent: Agent, base: string, kept: KeptToken, answer: ApiRes
 
 async function revokeToken(agent: Agent): Promise<void> {
   if (agent.token === undefined) return
-  const base = await findActiveCluster(agent)
+  const { active: base } = await findActiveCluster(agent)
   if (base === undefined) throw new CommandEnded('unreachable', 'the token is not revoked: no cluster serves')
   const answer = await useToken(agent, base, 'auth/token/revoke-self')
   if (answer.status >= 300)
@@ -206,6 +215,8 @@ const isPassing = (error: unknown, hasToken: boolean): boolean =>
     ? error.exit === 'unreachable' || (error.exit === 'refused' && hasToken)
     : hasToken
 
-const unreachable = (error: unknown): undefined => {
+/** Returns the message of a connection error. */
+const reasonOf = (error: unknown): string => {
   if (!(error instanceof CommandEnded)) throw error
+  return error.message
 }

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
 import type { ApiConnection } from '../connection.ts'
 import type { ExitName } from '../ended.ts'
+import { paintLines, type TerminalText } from '../output.ts'
 import { type NamedCluster, observeNamedCluster } from './look.ts'
 import { formatSet, summariseSet } from './shown.ts'
 
@@ -12,7 +13,7 @@ interface StatusPorts {
   every?: number
   /** clears the terminal before the next observation */
   clear(): void
-  print(text: string): void
+  print(text: TerminalText): void
   /** aborted: stops after the current observation */
   signal: AbortSignal
 }
@@ -35,7 +36,7 @@ export async function printSetStatus(
     if (json) print(`${JSON.stringify(shown, null, every === undefined ? 2 : 0)}\n`)
     else {
       if (every !== undefined) clear()
-      print(formatSet(shown))
+      print(paintLines(formatSet(shown), { '! ': 'bad', 'All is well.': 'good' }))
     }
     if (every === undefined || signal.aborted) return shown.verdict
     await setTimeout(every * 1000, undefined, { signal }).catch(() => undefined)

@@ -116,7 +116,7 @@ describe('the agent', () => {
     const { given, token, said } = await agentOf(cluster)
     await until(() => expect(given).toHaveLength(1))
     cluster.health = 503
-    await until(() => expect(said.join()).toContain('No cluster serves'))
+    await until(() => expect(said).toContain('No cluster serves: cluster-0: sys/health answers 503.'))
     expect(token()).toBe(given[0])
     expect(cluster.asked.at(-1)).toEqual(['sys/health', undefined])
   })

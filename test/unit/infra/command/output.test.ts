@@ -4,6 +4,7 @@ import {
   createTerminalWriter,
   escapeForTerminal,
   escapeToOneLine,
+  paintLines,
   usesColours,
 } from '../../../../infra/command/output.ts'
 
@@ -40,6 +41,13 @@ describe('escaping texts for a terminal', () => {
     createTerminalWriter(stream, isColoured)([{ tone: 'good', text: 'a\x1b' }, ' b'])
     expect(String(stream.read())).toBe(written)
   })
+
+  test('lines that begin with a mark are coloured, and the text stays the same', () =>
+    expect(paintLines('a\n! b\n! c', { '! ': 'bad' })).toEqual([
+      'a\n',
+      { text: '! b\n', tone: 'bad' },
+      { text: '! c', tone: 'bad' },
+    ]))
 
   test.each<[object, Record<string, string>, boolean]>([
     [{ isTTY: true }, {}, true],
