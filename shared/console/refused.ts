@@ -71,6 +71,18 @@ const advices: readonly (readonly [rule: RegExp, advice: string])[] = [
     /^(proof|identity|signature|document)|signed/,
     'Send the identity document and its signature exactly as the metadata service returns them.',
   ],
+  [/^jwt-(expired|age|future|replayed)$/, 'Ask AWS for a new token. If this repeats, check the clock.'],
+  [/^jwt-audience$/, 'Ask AWS for a token with the audience of the mount’s jwt configuration.'],
+  [
+    /^jwt-keys-|^jwt-learning-/,
+    'The keys of the issuer cannot be read. Try again, and check the network to it.',
+  ],
+  [
+    /^jwt-(issuer|account|organization|subject|not-configured)/,
+    'Check which accounts and organizations the mount’s jwt configuration trusts.',
+  ],
+  [/^jwt-/, 'Send the token exactly as AWS returned it.'],
+  [/^no-session-end$/, 'Log in from a role session that has an end, or change the role.'],
   [/^maximum-lifetime$/, 'Log in again, because the token has reached its maximum lifetime.'],
 ]
 const ELSE = 'Send the login itself to the form below: it lists every check.'
