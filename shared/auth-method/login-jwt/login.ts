@@ -39,31 +39,25 @@ function readJwtProof(text: string): JwtProof {
   return jwt.ok ? { type: 'jwt', jwt: jwt.value } : throwLoginRefusal(jwt.fault)
 }
 
-/** The keys that a login uses, and a fetch under way that it does not need. */
-interface KeysAtHand extends IssuerKeys {
-  refreshing: Promise<FetchedKeys> | undefined
-}
-
 /**
  * The phases of a login by token. A login with known keys asks nobody. When keys were fetched, the login reads
  * everything again, because somebody may have blocked the issuer meanwhile.
  * @see docs/spec/login-jwt.md#order
  */
-const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, KeysAtHand> = {
+const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, IssuerKeys> = {
   rereads: true,
   gather: call => gatherTokenTrust(call, (call.prepared as JwtProof).jwt),
-  ask: async (call, trust, ask) => {
-    const keys = await findIssuerKeys(call, trust, ask)
-    return { ...keys, refreshing: keys.fetched ? undefined : startRefresh(call, trust) }
-  },
+  ask: findIssuerKeys,
   decide: async (call, trust, keys) => {
     const bearer = verifyBearer(call, trust, keys)
     const { facts, alias } = await gatherJwtFacts(call, bearer, trust.config)
     const passed = enforceChecks(jwtChecks, facts)
+    // only a granted login refreshes keys, so a stranger causes no fetch with a forged token
+    const refreshing = keys.fetched ? undefined : startRefresh(call, trust)
     const isBatch = chooseTokenType(facts.role.token.type, call.mount) === 'batch'
     const grant = decideJwtLogin(passed, call.request.path, isBatch)
     const more = [...spendToken(call, facts), ...(await storeIssuer(call, trust, bearer, keys))]
-    return refreshAfterwards(call, trust, keys, await commitLogin(call, grant, alias, more))
+    return refreshAfterwards(call, trust, refreshing, await commitLogin(call, grant, alias, more))
   },
 }
 
@@ -123,7 +117,7 @@ const REFRESH_WAIT_MS = 300
 function refreshAfterwards(
   call: LoginCall,
   { jwt, issuer }: TokenTrust,
-  { refreshing }: KeysAtHand,
+  refreshing: Promise<FetchedKeys> | undefined,
   outcome: CallOutcome,
 ): CallOutcome {
   if (!refreshing || !issuer) return outcome

@@ -158,6 +158,22 @@ describe('login by a token that AWS signed', () => {
     expect((await login(mount, await tokenOf(from), {}, one)).status).toBe(200)
   })
 
+  test('refreshes keys older than an hour with a granted login, and not with a forged token', async () => {
+    const old = await tokenAccount()
+    expect(await errorOf(mount, await tokenOf(old))).toBe('200 ')
+    clock.advance(2 * 3600)
+    const calls = callWatch()
+    const fetches = async () => (await calls()).filter(({ service }) => service === 'oidc').length
+    await calls()
+    const forged = `${(await tokenOf(old)).slice(0, -8)}AAAAAAAA`
+    expect(await errorOf(mount, forged)).toBe('400 the signature of the token is not valid')
+    expect(await fetches()).toBe(0)
+    expect(await errorOf(mount, await tokenOf(old))).toBe('200 ')
+    expect(await fetches()).toBe(1)
+    const { body } = await done('GET', `${mount}/config/jwt/issuer/${old.id}`)
+    expect(Date.parse(body.data.fetched_at)).toBeGreaterThan(clock.now() - 60_000)
+  })
+
   test('refuses keys that are too old if they cannot be fetched again, and uses them before', async () => {
     const old = await tokenAccount()
     expect(await errorOf(mount, await tokenOf(old))).toBe('200 ')
