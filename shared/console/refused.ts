@@ -135,5 +135,5 @@ export function readAuditEntry(text: string): RefusedLogin | { fault: string } {
 function findEntry(value: unknown, depth = 0): Readonly<Record<string, unknown>> | undefined {
   if (typeof value === 'string') return depth > 3 ? undefined : findEntry(parseJson(value), depth + 1)
   if (!isObject(value) || depth > 3) return undefined
-  return 'audit' in value ? value : findEntry(value['message'] ?? value['@message'], depth + 1)
+  return value['audit'] !== undefined ? value : findEntry(value['message'] ?? value['@message'], depth + 1)
 }
