@@ -139,7 +139,9 @@ async function logIn(agent: Agent, base: string): Promise<void> {
     throw new CommandEnded('refused', `${refusal}. To see each check, use cloud-auth explain`)
   }
   const auth = readLoginAuth(answer.body['auth'], base)
-  const { client_token: token, lease_duration: lease = 0, renewable = false } = auth
+  const { client_token: token, lease_duration: lease, renewable = false } = auth
+  if (!isLease(lease))
+    throw new CommandEnded('refused', `${nameOf(agent, base)} gave a token with an invalid lease_duration`)
   storeToken(agent, token)
   agent.token = token
   // an instance must send the nonce of its first login again
@@ -164,9 +166,9 @@ async function renew(agent: Agent, base: string, kept: KeptToken): Promise<void>
   const answer = await useToken(agent, base, 'auth/token/renew-self')
   if (answer.status === 403) return refuseToken(agent, base, kept, answer)
   const { auth } = answer.body
-  if (answer.status >= 300 || !isObject(auth) || typeof auth['lease_duration'] !== 'number')
+  const lease = isObject(auth) ? auth['lease_duration'] : undefined
+  if (answer.status >= 300 || !isObject(auth) || !isLease(lease))
     return fail(agent, `renewal on ${nameOf(agent, base)}: ${describeRefusal(answer)}`)
-  const lease = auth['lease_duration']
   const renewed = { cluster: base, lease, renewable: auth['renewable'] === true }
   agent.state = afterRenewal(agent.state, kept, renewed, Date.now(), Math.random())
   const next = agent.state.kept?.mayRenew ? '' : '. Its maximum lifetime is near, so a login follows'
@@ -199,6 +201,9 @@ async function revokeToken(agent: Agent): Promise<void> {
 }
 
 const LOOKUP = 'auth/token/lookup-self'
+
+/** Reports whether a server's lifetime is a number of seconds; 0 means without end. */
+const isLease = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 0
 
 const describeLease = (lease: number): string =>
   lease === 0 ? '; the token does not expire' : `; the token expires in ${formatDuration(lease)}`

@@ -59,13 +59,15 @@ function findDueWork({ kept, active, hasLooked }: AgentState, now: number) {
 const RENEWAL = { share: 2 / 3, jitter: 0.1 }
 /** Share of a lifetime after which the agent logs in, if no renewal succeeded. */
 const LATE_SHARE = 0.9
+/** Least milliseconds between two renewals or logins, so a server with tiny lifetimes is not asked in a loop. */
+const LEAST_MS = 500
 
 const timesOf = (lease: number, now: number, chance: number) =>
   lease === 0
     ? { due: Number.POSITIVE_INFINITY, late: Number.POSITIVE_INFINITY }
     : {
-        due: now + lease * 1000 * RENEWAL.share * (1 - RENEWAL.jitter * chance),
-        late: now + lease * 1000 * LATE_SHARE,
+        due: now + Math.max(LEAST_MS, lease * 1000 * RENEWAL.share * (1 - RENEWAL.jitter * chance)),
+        late: now + Math.max(LEAST_MS, lease * 1000 * LATE_SHARE),
       }
 
 /** A step that succeeded ends a series of failures, and the next step needs a new look. */

