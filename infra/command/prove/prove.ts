@@ -75,7 +75,7 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   await refuseExistingStacks(run, parts, place.cloudOf)
   const names = toPlaceNames(place)
   const started: StartedRun = {
-    settings: { run, peerRegion: undefined, ...names, subnet, source: { release } },
+    settings: { run, peerRegion: undefined, ...names, subnet, source: { kind: 'release', release } },
     journal: createProveJournal(folder, { run, ...names, pid: process.pid }),
     made: [],
     release: release.version,
@@ -126,7 +126,13 @@ async function resume(options: ProveOptions, tools: ProveTools): Promise<ExitNam
   const { state, journal } = openEndedRun(run, folder)
   const place = await openPlaceOf(state, options, tools)
   journal.resumes(process.pid)
-  const settings = { run, peerRegion: undefined, ...toPlaceNames(place), subnet: undefined, source: { root } }
+  const settings: ProveSettings = {
+    run,
+    peerRegion: undefined,
+    ...toPlaceNames(place),
+    subnet: undefined,
+    source: { kind: 'kept', root },
+  }
   const resumed = { settings, journal, made: state.remaining, release, limitUsd, started }
   return proveRun(resumed, place, options, tools)
 }

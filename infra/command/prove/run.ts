@@ -25,7 +25,7 @@ export interface ProveSettings {
   /** subnet of the instance; undefined: the default VPC */
   subnet: string | undefined
   /** the release whose stacks the run makes, or the root token of the cluster whose stacks an earlier process made */
-  source: { release: ReleaseFiles } | { root: string }
+  source: { kind: 'release'; release: ReleaseFiles } | { kind: 'kept'; root: string }
 }
 
 export interface ProvePorts {
@@ -101,7 +101,7 @@ async function uploadRelease(
   { run, source }: ProveSettings,
   { cloudOf, pace, say }: ProvePorts,
 ) {
-  if (!('release' in source)) throw new Error('a resumed run makes no stacks')
+  if (source.kind !== 'release') throw new Error('a resumed run makes no stacks')
   const { release } = source
   const cloud = cloudOf(isPeer ? 'peer-assets' : 'assets')
   say(`uploading ${release.assets.length + 3} files to ${bucket}`)
@@ -267,7 +267,7 @@ async function openCluster(
   ports: ProvePorts,
 ): Promise<OpenedCluster> {
   const { source } = settings
-  if ('root' in source) {
+  if (source.kind === 'kept') {
     const { Address } = await readOutputs('api', settings, ports)
     const probe = await readOutputs('probe', settings, ports)
     return { address: ports.reach(Address ?? ''), root: source.root, probe }
