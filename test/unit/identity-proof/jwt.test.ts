@@ -67,6 +67,15 @@ describe('the form of a token', () => {
     ['standard base64', `${head}.${body}.${'+/'.repeat(20)}`, 'jwt-form'],
     ['a line break', `${head}.${body}.${tail}\n`, 'jwt-form'],
     ['invalid UTF-8', `${head}.${Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')}.${tail}`, 'jwt-form'],
+    [
+      'invalid UTF-8 in a text',
+      `${head}.${Buffer.concat([
+        Buffer.from(`${json.slice(0, -1)},"pad":"`),
+        Buffer.from([0xff]),
+        Buffer.from('"}'),
+      ]).toString('base64url')}.${tail}`,
+      'jwt-form',
+    ],
     ['a byte order mark', `${head}.${encoded(`\uFEFF${json}`)}.${tail}`, 'jwt-form'],
     ['a list as claims', signToken([usualClaims]), 'jwt-form'],
     ['a key twice', signToken(`${json.slice(0, -1)},"sub":"x"}`), 'jwt-form'],
@@ -128,6 +137,7 @@ describe('a signature', () => {
 
   test.each<[string, string, typeof rsaKey]>([
     ['RS256 by a key for ES384', signToken(), ecKey],
+    ['ES384 under the header RS256', signToken(usualClaims, usualHeader, 'ES384'), ecKey],
     ['ES384 by a key for RS256', ecToken, rsaKey],
     ['ES384 in the header of an RSA signature', signToken(usualClaims, ecHeader), ecKey],
     [
