@@ -102,6 +102,11 @@ describe('login by a token that AWS signed', () => {
       'the token speaks for another account than its issuer',
     ],
     [
+      'another account in its subject',
+      () => ({ sub: 'arn:aws:iam::999999999999:role/app' }),
+      'the token speaks for another account than its issuer',
+    ],
+    [
       'a session as its subject',
       () => ({ sub: `arn:aws:sts::${from.account}:assumed-role/app/x` }),
       'the subject of the token is neither a user nor a role',
