@@ -147,7 +147,7 @@ export interface Deployment {
 
 /** Starts an emulator with all adaptations. @param stage the stage of the cluster that the test deploys */
 export async function prepareDeployment(stage: string, region?: string): Promise<Deployment> {
-  const emulator = await startEmulator(emulatorAdaptationNames, region)
+  const emulator = await startEmulator(emulatorAdaptationNames, region === undefined ? {} : { region })
   const account = new EmulatedAccount(emulator)
   const cluster = new DeployedCluster(emulator, account, stage)
   return { emulator, account, cluster, key: await account.createUserKey('alice') }

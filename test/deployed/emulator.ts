@@ -53,8 +53,18 @@ const clientVariables = (url: string, region: string, home: string): Record<stri
   AWS_EC2_METADATA_DISABLED: 'true',
 })
 
+interface EmulatorPlace {
+  region?: string
+  /** ending of the names of APIs; clusters take their addresses from these names */
+  host?: string
+}
+
 /** Returns the environment of an emulator. */
-const emulatorVariables = (port: number, region: string, home: string): Record<string, string> => ({
+const emulatorVariables = (
+  port: number,
+  { region = EMULATED.region, host = 'localhost' }: EmulatorPlace,
+  home: string,
+): Record<string, string> => ({
   ...commonVariables(home),
   FOLDER: home,
   PYTHONDONTWRITEBYTECODE: '1',
@@ -64,7 +74,7 @@ const emulatorVariables = (port: number, region: string, home: string): Record<s
   NAMES: emulatorFiles.names,
   GATEWAY_PORT: String(port),
   BIND_HOST: '127.0.0.1',
-  MINISTACK_HOST: 'localhost',
+  MINISTACK_HOST: host,
   MINISTACK_ACCOUNT_ID: EMULATED.account,
   MINISTACK_REGION: region,
   STATE_DIR: `${home}/state`,
@@ -98,18 +108,19 @@ async function waitUntilAnswering(child: ChildProcess, url: string, log: string)
  */
 export async function startEmulator(
   adaptations: readonly EmulatorAdaptationName[],
-  region = EMULATED.region,
+  place: EmulatorPlace = {},
 ): Promise<Emulator> {
   mkdirSync(emulatorLogs, { recursive: true })
   const home = mkdtempSync(`${tmpdir()}/cloud-auth-emulated-`)
   const port = await findFreePort()
   const url = `http://127.0.0.1:${port}`
+  const { region = EMULATED.region } = place
   const child = spawn(emulatorFiles.python, [emulatorFiles.start], {
     cwd: home,
     // leader of a process group, which the emulator kills when its standard input closes
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...emulatorVariables(port, region, home), ADAPTATIONS: adaptations.join(',') },
+    env: { ...emulatorVariables(port, place, home), ADAPTATIONS: adaptations.join(',') },
   })
   const log = `${emulatorLogs}${basename(home)}.log`
   const output = createWriteStream(log)

@@ -106,6 +106,13 @@ async function reach(
   })
   const start = pace.elapsed()
   let promoted = 0
+  // each cluster refuses too many attempts in a minute
+  const tokens = new Map<PairedCluster, Promise<string>>()
+  const operationTokenOf = (cluster: PairedCluster): Promise<string> => {
+    const token = tokens.get(cluster) ?? generateOperationToken(pair, cluster)
+    tokens.set(cluster, token)
+    return token
+  }
   await runUntilGoal(
     {
       goal: { ...goal, waits: WAIT_LIMITS_MS },
@@ -114,7 +121,7 @@ async function reach(
         to: memberOf(to, first.rootToken),
       },
       clock: { now: Date.now, sleep: ms => pace.sleep(ms) },
-      operationToken: side => generateOperationToken(pair, side === 'from' ? from : to),
+      operationToken: side => operationTokenOf(side === 'from' ? from : to),
       ...(connection.ca === undefined ? {} : { trust: { ca_cert: connection.ca.join('\n') } }),
       afterStep: ({ do: done }, ms) => {
         if (done === 'promote') promoted = ms
@@ -139,6 +146,7 @@ async function replicateRole(pair: ProvedPair, primary: PairedCluster, role: str
   const before = await readRoot(pair, primary)
   const start = pace.elapsed()
   await request(pair, primary, `auth/cloud/role/${role}`, {
+    resolve_aws_unique_ids: false,
     auth_type: 'iam',
     bound_iam_principal_arn: [principal],
   })
