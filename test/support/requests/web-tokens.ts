@@ -63,9 +63,8 @@ export const tokenOf = async (
 ): Promise<string> =>
   (await aws.signWebToken({ account: by, claims: claimsOf(from, claims), ...signing })).token
 
-/** Creates a mount that accepts tokens of an organization, with a role `app` for its accounts. */
-export async function tokenMount(config: object = {}, role: object = {}): Promise<string> {
-  const { path } = await freshMount()
+/** Lets a mount accept tokens of an organization, with a role `app` for its accounts. */
+export async function acceptTokens(path: string, config: object = {}, role: object = {}): Promise<void> {
   await done('POST', `${path}/config/jwt`, {
     bound_audiences: AUDIENCE,
     organizations: ORGANIZATION,
@@ -77,5 +76,11 @@ export async function tokenMount(config: object = {}, role: object = {}): Promis
     token_policies: 'dev',
     ...role,
   })
+}
+
+/** Creates a mount that accepts tokens of an organization, with a role `app` for its accounts. */
+export async function tokenMount(config: object = {}, role: object = {}): Promise<string> {
+  const { path } = await freshMount()
+  await acceptTokens(path, config, role)
   return path
 }

@@ -4,6 +4,7 @@ import { createItem, putItem } from '../../../../shared/storage/changes.ts'
 import { itemKindSpec, itemKinds, type Kind, key } from '../../../../shared/storage/kinds.ts'
 import { HOME, launch, loginAs } from '../../../support/requests/logins.ts'
 import { make } from '../../../support/requests/tokens.ts'
+import { acceptTokens, tokenAccount, tokenOf } from '../../../support/requests/web-tokens.ts'
 import { workerOn } from '../../../support/requests/workers.ts'
 import { clock } from '../../../support/service/clock.ts'
 import {
@@ -48,6 +49,8 @@ async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await invoke('on-tidy-schedule')
   await done('POST', `${path}/role/open`, { auth_type: 'ec2', bound_region: HOME.region, policies: maker })
   const ec2 = (await loginAs(path, await launch(), { role: 'open' })).body.auth as ResponseAuth
+  await acceptTokens(path, {}, { token_policies: maker })
+  const jwt = await done('POST', `${path}/login`, { jwt: await tokenOf(await tokenAccount()) }, { token: '' })
   const worker = await workerOn(path, { token_policies: maker })
   const iam = await worker.login()
   await done('POST', `${path}/login`, worker.signed(), { token: '', headers: { 'x-vault-wrap-ttl': '1h' } })
@@ -61,7 +64,7 @@ async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await tableStore(cluster).commit(
     createItem(key('resolved-principals', accessor, 'x'), { ids: {} } as never, { expires: 2_000_000_000 }),
   )
-  return [ec2, iam]
+  return [ec2, iam, jwt.body.auth as ResponseAuth]
 }
 
 describe('removing a mount', () => {
