@@ -41,10 +41,13 @@ const PART = 20
  */
 export async function removeMountData(
   run: JobRun,
-  { mount, at, found = 0, began = run.ports.clock.now() }: Removal,
+  { mount, from = 0, at, found = 0, began = run.ports.clock.now() }: Removal,
 ): Promise<JobResult> {
-  for (const kind of kindsDeletedWith('mount'))
-    if (!(await emptyPartition(run, kind, mount))) return { again: { mount } }
+  const kinds = kindsDeletedWith('mount')
+  // a pass that continues its scan has removed these items already
+  for (const [index, kind] of at ? [] : kinds.entries())
+    if (index >= from && !(await emptyPartitions(run, kind, mount)))
+      return { again: { mount, from: index, began } }
   let logins = found
   const left = await scanAllItems(run, kindsDeletedWith('login'), at ?? scanStartPlace, async items => {
     const own = items.filter(item => item.data.mount === mount)
@@ -58,6 +61,8 @@ export async function removeMountData(
 /** The progress of a removal. */
 interface Removal {
   mount: string
+  /** number of kinds whose items this pass has removed */
+  from?: number | undefined
   /** position where the scan continues */
   at?: ScanPlace | undefined
   /** number of logins that this pass has found so far */
@@ -120,17 +125,15 @@ async function serving(run: JobRun): Promise<ClusterRead> {
 }
 
 /** Removes the mount's items of a kind. @returns false if no time is left */
-async function emptyPartition(run: JobRun, kind: KindDeletedWith<'mount'>, mount: string): Promise<boolean> {
-  for (const pk of itemPartitions(kind, mount).pks) {
-    for (let more = true; more; ) {
-      const page = await run.ports.store.list<Kind>({ kind, pks: [pk] }, { limit: PAGE })
-      const removed = await commitRemovals(
-        run,
-        page.map(item => withPointers(item).map(removeItem)),
-      )
-      if (!removed || !hasTimeLeft(run)) return false
-      more = page.length === PAGE
-    }
+async function emptyPartitions(run: JobRun, kind: KindDeletedWith<'mount'>, mount: string): Promise<boolean> {
+  for (let more = true; more; ) {
+    const page = await run.ports.store.list<Kind>(itemPartitions(kind, mount), { limit: PAGE })
+    const removed = await commitRemovals(
+      run,
+      page.map(item => withPointers(item).map(removeItem)),
+    )
+    if (!removed || !hasTimeLeft(run)) return false
+    more = page.length === PAGE
   }
   return true
 }

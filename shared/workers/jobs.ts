@@ -35,7 +35,13 @@ export const backgroundJobs = {
     updateListTtls,
   ),
   'remove-mount': job(
-    v.object({ mount, at: v.optional(scanPlace), found: v.optional(count), began: v.optional(count) }),
+    v.object({
+      mount,
+      from: v.optional(count),
+      at: v.optional(scanPlace),
+      found: v.optional(count),
+      began: v.optional(count),
+    }),
     removeMountData,
   ),
   'drop-old-key': job(v.object({ mount }), deleteOldAccessKey),

@@ -5,6 +5,7 @@ import { key } from '../../../shared/storage/kinds.ts'
 import { HOME, launch, pkcs7Of, signedBy } from '../../support/requests/logins.ts'
 import { pem } from '../../support/requests/things.ts'
 import { make } from '../../support/requests/tokens.ts'
+import { tokenAccount } from '../../support/requests/web-tokens.ts'
 import type { CallOptions } from '../../support/service/api.ts'
 import {
   aws,
@@ -181,6 +182,24 @@ export const oneCommit: readonly Writing[] = [
   ...thing('/auth/:mount/config/sts/:account_id', mount => `${mount}/config/sts/222233334444`, {
     sts_role: 'arn:aws:iam::222233334444:role/cloud-auth-reader',
   }),
+  ...thing('/auth/:mount/config/jwt', mount => `${mount}/config/jwt`, {
+    bound_audiences: 'https://a.example',
+  }),
+  {
+    endpoint: 'POST /auth/:mount/config/jwt/issuer/:issuer_id',
+    arrange: async mount => {
+      const { id, account } = await tokenAccount()
+      return post(`${mount}/config/jwt/issuer/${id}`, { account_id: account })
+    },
+  },
+  {
+    endpoint: 'DELETE /auth/:mount/config/jwt/issuer/:issuer_id',
+    arrange: async mount => {
+      const { id, account } = await tokenAccount()
+      await done('POST', `${mount}/config/jwt/issuer/${id}`, { account_id: account })
+      return deleting(`${mount}/config/jwt/issuer/${id}`)
+    },
+  },
   ...thing('/auth/:mount/role/:role', mount => `${mount}/role/${fresh('r')}`, ec2Role),
   {
     endpoint: 'POST /auth/:mount/role/:role',
