@@ -72,7 +72,7 @@ describe('the pages for one cluster', () => {
     expect(keys).toMatchObject({
       policies: expect.arrayContaining(['default', 'demo']),
       mounts: expect.arrayContaining(['cloud/']),
-      roles: ['demo-ec2', 'demo-iam'],
+      roles: ['demo-ec2', 'demo-iam', 'demo-jwt'],
     })
     const saved = readFileSync(`${checkout}/configuration.json`, 'utf8')
     expect(saved).not.toMatch(/hvs\.|secret_key|hmac_key/)
