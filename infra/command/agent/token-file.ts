@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { CommandEnded } from '../ended.ts'
+import { OWNER_ONLY } from '../own-file.ts'
 
 /** The file of an agent, and the names next to it that only the agent uses. */
 export interface TokenPlace {
@@ -83,7 +84,7 @@ const NEW_FILE = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | con
 export function writeTokenFile(place: TokenPlace, token: string): void {
   checkTokenPlace(place)
   removeLeftFile(place)
-  const handle = openSync(place.fresh, NEW_FILE, 0o600)
+  const handle = openSync(place.fresh, NEW_FILE, OWNER_ONLY)
   try {
     try {
       writeSync(handle, token)

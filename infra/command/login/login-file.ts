@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { parseJsonObject } from '../../../shared/values/json.ts'
 import { CommandEnded } from '../ended.ts'
+import { OWNER_ONLY } from '../own-file.ts'
 
 /** The body of a login request, as a client sends the body to `auth/<mount>/login`. */
 export type LoginBody = Readonly<Record<string, unknown>>
@@ -13,7 +14,7 @@ const MOST_BYTES = 64 * 1024
  * @throws CommandEnded `usage` if the file exists or cannot be written
  */
 export function writeLoginFile(path: string, login: LoginBody): void {
-  const file = orFileFault(path, () => openSync(path, 'wx', 0o600))
+  const file = orFileFault(path, () => openSync(path, 'wx', OWNER_ONLY))
   try {
     writeSync(file, formatLogin(login))
   } finally {

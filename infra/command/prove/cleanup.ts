@@ -1,3 +1,4 @@
+import { isProcessRunning } from '../../local/os/running.ts'
 import { CommandEnded, type ExitName } from '../ended.ts'
 import { waitForMs } from './account.ts'
 import {
@@ -32,15 +33,6 @@ export async function tearDown(
   return remains
 }
 
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 /**
  * Opens the journal of a run whose process has ended.
  * @throws CommandEnded `refused` if the process still works
@@ -48,7 +40,7 @@ const isAlive = (pid: number): boolean => {
 export function openEndedRun(run: string, folder: string): { state: JournalState; journal: ProveJournal } {
   const opened = reopenProveJournal(folder, run)
   const { pid } = opened.state
-  if (isAlive(pid) && pid !== process.pid)
+  if (isProcessRunning(pid) && pid !== process.pid)
     throw new CommandEnded(
       'refused',
       `run ${run} is still working in the process ${pid}. End that process first, for example by Ctrl-C`,

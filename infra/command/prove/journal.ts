@@ -1,6 +1,5 @@
 import {
   closeSync,
-  fstatSync,
   fsyncSync,
   ftruncateSync,
   mkdirSync,
@@ -13,6 +12,7 @@ import {
 import { isObject, parseJson } from '../../../shared/values/json.ts'
 import type { CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
+import { isOwnFile, OWNER_ONLY } from '../own-file.ts'
 import { isPeerPart, isRunName, type ProvePart, partOfStackName, stackNameInRun } from './names.ts'
 
 /*
@@ -50,9 +50,6 @@ export interface ProveJournal {
   end(): void
   close(): void
 }
-
-const ONLY_MINE = 0o600
-const OTHERS = 0o077
 
 /** Returns the folder of journals: `cloud-auth` in the user's folder for state. */
 export function journalFolder(environment: CommandEnvironment): string {
@@ -120,7 +117,7 @@ export function createProveJournal(folder: string, run: JournaledRun): ProveJour
   const path = journalPath(folder, run.run)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const file = openSync(path, 'ax', ONLY_MINE)
+    const file = openSync(path, 'ax', OWNER_ONLY)
     writeSync(file, `${JSON.stringify(run)}\n`)
     fsyncSync(file)
     return openJournal(path, file, run)
@@ -146,13 +143,11 @@ export function reopenProveJournal(
   } catch (error) {
     throw refuse(`cannot be opened (${(error as NodeJS.ErrnoException).code})`)
   }
-  const { mode, uid } = fstatSync(file)
   const text = readFileSync(file, 'utf8')
   const state = parseProveJournal(text)
-  const fault =
-    (mode & OTHERS) !== 0 || (process.getuid && uid !== process.getuid())
-      ? 'belongs to another user, or others can read it; nothing was deleted'
-      : state?.run !== run && 'is not the journal of this run; nothing was deleted'
+  const fault = !isOwnFile(file)
+    ? 'belongs to another user, or others can read it; nothing was deleted'
+    : state?.run !== run && 'is not the journal of this run; nothing was deleted'
   if (fault || !state) {
     closeSync(file)
     throw refuse(fault || 'is empty')

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isObject, parseJson } from '../../../shared/values/json.ts'
 import { CommandEnded } from '../ended.ts'
+import { isOwnFile, OWNER_ONLY } from '../own-file.ts'
 import { isRunName } from './names.ts'
 
 /** What a later process needs for the probes of a run. The file with it has secrets, so only its owner can read the file. */
@@ -14,16 +15,13 @@ export interface KeptRun {
   started: number
 }
 
-const ONLY_MINE = 0o600
-const OTHERS = 0o077
-
 export const keptPath = (folder: string, run: string): string => `${folder}/prove-${run}.secrets.json`
 
 /** Writes the file of a kept run. @throws CommandEnded if the file exists already */
 export function writeKeptRun(folder: string, kept: KeptRun): void {
   const path = keptPath(folder, kept.run)
   try {
-    writeFileSync(path, `${JSON.stringify(kept)}\n`, { flag: 'wx', mode: ONLY_MINE })
+    writeFileSync(path, `${JSON.stringify(kept)}\n`, { flag: 'wx', mode: OWNER_ONLY })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new CommandEnded('refused', `the file ${path} cannot be created (${code})`)
@@ -43,9 +41,7 @@ export function readKeptRun(folder: string, run: string): KeptRun {
     )
   }
   try {
-    const { mode, uid } = fstatSync(file)
-    if ((mode & OTHERS) !== 0 || (process.getuid && uid !== process.getuid()))
-      throw refuse('belongs to another user, or others can read it')
+    if (!isOwnFile(file)) throw refuse('belongs to another user, or others can read it')
     const kept = parseJson(readFileSync(file, 'utf8'))
     const { root, release, started } = isObject(kept) ? kept : {}
     const isWhole = typeof root === 'string' && typeof release === 'string' && Number.isSafeInteger(started)

@@ -75,7 +75,7 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   await refuseExistingStacks(run, parts, place.cloudOf)
   const names = toPlaceNames(place)
   const started: StartedRun = {
-    settings: { run, peerRegion: undefined, ...names, subnet, source: { kind: 'release', release } },
+    settings: { run, ...names, subnet, source: { kind: 'release', release } },
     journal: createProveJournal(folder, { run, ...names, pid: process.pid }),
     made: [],
     release: release.version,
@@ -128,7 +128,6 @@ async function resume(options: ProveOptions, tools: ProveTools): Promise<ExitNam
   journal.resumes(process.pid)
   const settings: ProveSettings = {
     run,
-    peerRegion: undefined,
     ...toPlaceNames(place),
     subnet: undefined,
     source: { kind: 'kept', root },

@@ -1,3 +1,4 @@
+import { partitionOfRegion } from '../../../shared/values/region.ts'
 import { createLocalLicence } from '../../local/lambda/licence.ts'
 import { requestUntilAccepted } from '../ask.ts'
 import type { ApiConnection } from '../connection.ts'
@@ -20,7 +21,7 @@ export interface ProveSettings {
   run: string
   region: string
   /** the other region of a run in two regions */
-  peerRegion: string | undefined
+  peerRegion?: string
   account: string
   /** subnet of the instance; undefined: the default VPC */
   subnet: string | undefined
@@ -130,8 +131,7 @@ const findResource = async (
 
 /** Returns the ARN of the probe function's role. */
 const arnOfProbes = ({ run, account, region }: ProveSettings): string => {
-  const partition = region.startsWith('cn-') ? 'aws-cn' : region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
-  return `arn:${partition}:iam::${account}:role/${stackNameInRun(run, 'probe')}-*`
+  return `arn:${partitionOfRegion(region) ?? 'aws'}:iam::${account}:role/${stackNameInRun(run, 'probe')}-*`
 }
 
 /** Makes the roles for the logins of the probes. */

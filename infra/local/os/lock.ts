@@ -3,6 +3,7 @@ import { readdir, readlink } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { readTextFile, writeFileAtomically } from './cluster-file.ts'
+import { isProcessRunning } from './running.ts'
 
 /** A lock on a directory. */
 export interface DirectoryLock {
@@ -50,7 +51,7 @@ const held = new Set<DatabaseSync>()
 export function isDirectoryLockHeld(directory: string, name: string): boolean {
   // tries the lock only if the holder's file names a running process, because a try would disturb a process
   // that takes the lock at this moment
-  if (!runs(Number(readTextFile(`${directory}/${name}.holder`) ?? 0))) return false
+  if (!isProcessRunning(Number(readTextFile(`${directory}/${name}.holder`) ?? 0))) return false
   const database = tryLock(`${directory}/${name}.lock`)
   database?.close()
   return database === undefined
@@ -80,7 +81,7 @@ async function holderOf(directory: string, name: string): Promise<number> {
   const lock = realpathSync(`${directory}/${name}.lock`)
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
     const pid = Number(readTextFile(`${directory}/${name}.holder`) ?? 0)
-    if (runs(pid) && (await hasOpen(pid, lock))) return pid
+    if (isProcessRunning(pid) && (await hasOpen(pid, lock))) return pid
     await setTimeout(LOCK_PAUSE_MS)
   }
   return 0
@@ -94,14 +95,4 @@ async function hasOpen(pid: number, file: string): Promise<boolean> {
   const open = await readdir(`/proc/${pid}/fd`).catch(() => undefined)
   const targets = open?.map(fd => readlink(`/proc/${pid}/fd/${fd}`).catch(() => ''))
   return targets === undefined || (await Promise.all(targets)).includes(file)
-}
-
-/** Reports whether a process with an id exists, possibly of another user. */
-function runs(pid: number): boolean {
-  if (!(pid > 0)) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
