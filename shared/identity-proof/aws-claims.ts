@@ -1,3 +1,4 @@
+import type { BoundClaims } from '../model/jwt.ts'
 import { defined } from '../values/defined.ts'
 import { isObject } from '../values/json.ts'
 import type { ParsedJwt } from './jwt.ts'
@@ -6,24 +7,14 @@ import type { ParsedJwt } from './jwt.ts'
  * AWS's claims about the bearer of a token. A claim that is missing or has another type is
  * absent. @see docs/spec/login-jwt.md#claims
  */
-export interface AwsClaims {
+export interface AwsClaims extends BoundClaims {
   /** 12 digits */
   account?: string
   /** region in which the token was requested; the bearer chose the region */
   sourceRegion?: string
-  orgId?: string
-  orgPaths?: readonly string[]
   principalTags: Readonly<Record<string, string>>
   /** tags that the bearer chose */
   requestTags: Readonly<Record<string, string>>
-  instanceArn?: string
-  vpcId?: string
-  metadataVersion?: number
-  lambdaArn?: string
-  sourceIdentity?: string
-  identityStoreUserId?: string
-  identityStoreArn?: string
-  federatedProvider?: string
   /** end of the role session, epoch seconds */
   sessionEnd?: number
 }

@@ -47,12 +47,8 @@ export interface AccountIssuer {
   issuer: string
 }
 
-/** The claims of a login by token that a renewal compares again. Absent claims were absent in the token. */
-export interface LoginClaims {
-  /** UUID of the issuer */
-  issuer: string
-  /** ARN of the user or role, with its path */
-  sub: string
+/** AWS's claims with which the bounds of a role are compared. A claim that a token lacks is absent. */
+export interface BoundClaims {
   orgId?: string
   orgPaths?: readonly string[]
   instanceArn?: string
@@ -63,6 +59,14 @@ export interface LoginClaims {
   identityStoreUserId?: string
   identityStoreArn?: string
   federatedProvider?: string
+}
+
+/** The claims of a login by token that a renewal compares again. */
+export interface LoginClaims extends BoundClaims {
+  /** UUID of the issuer */
+  issuer: string
+  /** ARN of the user or role, with its path */
+  sub: string
   /** `principalTags`: only those that the role bound at the login */
   principalTags?: Readonly<Record<string, string>>
 }

@@ -1,7 +1,7 @@
 import type { AskAws, EarlyCall, MountCall } from '../../api/call.ts'
 import { ApiError, createRefusal } from '../../api/errors.ts'
 import type { ParsedJwt, VerifiedJwt } from '../../identity-proof/jwt.ts'
-import { verifyJwt } from '../../identity-proof/jwt.ts'
+import { untrustedIssuer, verifyJwt } from '../../identity-proof/jwt.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
 import type { IssuerKey, JwtConfig } from '../../model/jwt.ts'
 import type { Ports } from '../../ports.ts'
@@ -112,11 +112,7 @@ export async function findIssuerKeys(
         })
   if (result.kind === 'keys') return { keys: result.keys, fetched: result }
   if (isStale) throw reportStaleKeys(call, jwt)
-  if (result.kind === 'unknown')
-    throwLoginRefusal(
-      createRefusal('jwt-issuer', 'the issuer of the token is not trusted here'),
-      describeToken(jwt, false),
-    )
+  if (result.kind === 'unknown') throwLoginRefusal(untrustedIssuer('jwt-issuer'), describeToken(jwt, false))
   throw unreachableKeysError(jwt.issuer, result.kind)
 }
 

@@ -1,5 +1,4 @@
 import type { CallOutcome, MountCall, RequestPhases } from '../../api/call.ts'
-import { createRefusal } from '../../api/errors.ts'
 import { type ParsedJwt, parseJwt, untrustedIssuer } from '../../identity-proof/jwt.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
 import type { StoredIssuer } from '../../model/jwt.ts'
@@ -23,7 +22,7 @@ import {
   verifyBearer,
 } from './gather.ts'
 import { planIssuerOfAccount, warnAboutChangedKeys, withFetchedKeys } from './issuers.ts'
-import { describeToken } from './token-checks.ts'
+import { describeToken, otherAccountRefusal } from './token-checks.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
@@ -87,10 +86,7 @@ async function storeIssuer(
   const claim = await planIssuerOfAccount(call, jwt.issuer.id, account)
   const seen = describeToken(jwt, true)
   if (claim.kind !== 'free') {
-    const refusal =
-      claim.kind === 'blocked'
-        ? untrustedIssuer('jwt-issuer-blocked')
-        : createRefusal('jwt-account', 'the token speaks for another account than its issuer')
+    const refusal = claim.kind === 'blocked' ? untrustedIssuer('jwt-issuer-blocked') : otherAccountRefusal
     return throwLoginRefusal(refusal, { ...seen, other: claim.by })
   }
   if (claim.supersedes)

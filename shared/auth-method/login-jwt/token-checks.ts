@@ -1,6 +1,5 @@
 import { createRefusal, type Refusal } from '../../api/errors.ts'
-import { readAwsClaims } from '../../identity-proof/aws-claims.ts'
-import type { AwsIssuer } from '../../identity-proof/aws-issuer.ts'
+import { type AwsClaims, readAwsClaims } from '../../identity-proof/aws-claims.ts'
 import {
   algorithmRefusal,
   type ParsedJwt,
@@ -48,18 +47,21 @@ export function findIssuerFault(
   config: JwtConfig,
   issuer: StoredIssuer | undefined,
 ): Refusal | undefined {
-  if (!issuer) {
-    const { orgId } = readAwsClaims(jwt)
-    return orgId !== undefined && config.organizations.includes(orgId)
-      ? undefined
-      : untrustedIssuer('jwt-issuer')
-  }
+  if (!issuer) return isOfMember(readAwsClaims(jwt), config) ? undefined : untrustedIssuer('jwt-issuer')
   if (issuer.partition !== jwt.issuer.partition) return untrustedIssuer('jwt-issuer')
   if (issuer.superseded) return untrustedIssuer('jwt-issuer-superseded')
   return issuer.blocked ? untrustedIssuer('jwt-issuer-blocked') : undefined
 }
 
-const OTHER_ACCOUNT = 'the token speaks for another account than its issuer'
+/** Reports whether claims name an organization of the mount. */
+const isOfMember = ({ orgId }: AwsClaims, { organizations }: JwtConfig): boolean =>
+  orgId !== undefined && organizations.includes(orgId)
+
+/** The refusal of a token for an account that is not its issuer's. */
+export const otherAccountRefusal = createRefusal(
+  'jwt-account',
+  'the token speaks for another account than its issuer',
+)
 
 /**
  * Checks whom a verified token speaks for.
@@ -80,18 +82,16 @@ export function identifyBearer(
     entity.account === account &&
     entity.partition === token.issuer.partition &&
     (issuer === undefined || issuer.account === account)
-  if (!speaksForOwn) return failed(createRefusal('jwt-account', OTHER_ACCOUNT))
+  if (!speaksForOwn) return failed(otherAccountRefusal)
   if (config.blockedAccounts.includes(account)) return failed(untrustedIssuer('jwt-account-blocked'))
-  if (!issuer || issuer.learnt) {
-    const isMember = claims.orgId !== undefined && config.organizations.includes(claims.orgId)
-    if (!isMember) return failed(untrustedIssuer('jwt-organization'))
-  }
+  if ((!issuer || issuer.learnt) && !isOfMember(claims, config))
+    return failed(untrustedIssuer('jwt-organization'))
   return ok({ token, claims, entity, account })
 }
 
 /** Returns the identity of a token for the audit log, as far as it may be believed. */
 export const describeToken = (jwt: ParsedJwt, isVerified: boolean) => ({
-  issuer: (jwt.issuer satisfies AwsIssuer).id,
+  issuer: jwt.issuer.id,
   kid: jwt.kid,
   ...(isVerified ? { account: readAwsClaims(jwt).account, sub: jwt.sub, jti: jwt.jti } : {}),
 })
