@@ -1,30 +1,18 @@
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkoutRoot } from '../../infra/checkout.ts'
-import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
-import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
-import { createRemoteControl } from '../../infra/local/provider/control.ts'
-import { commandFile } from '../support/programs/command.ts'
-import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
+import { type PagesCluster, startPagesCluster } from '../support/programs/pages-cluster.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
 // An administrator pastes the blocks of the pages for one cluster, from its first backup to its first hour
 // without the root token.
 
 const account = '111122223333'
-const checkout = makeTemporaryDirectory()
-let run: Run
+let started: PagesCluster
 let shell: Shell
 beforeAll(async () => {
-  run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
-  symlinkSync(`${checkoutRoot}docs`, `${checkout}/docs`)
-  mkdirSync(`${checkout}/bin`)
-  symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
-  await run.until('Serving.')
-  const file = readFileSync(`${checkout}/.local/local/cluster.json`, 'utf8')
-  const cluster = JSON.parse(file) as ClusterStateFile
-  const aws = createRemoteControl(cluster.provider_url, cluster.control_token)
+  started = await startPagesCluster()
+  const { aws, checkout, cluster } = started
   const path = '/aws-reserved/sso.amazonaws.com/eu-west-1/'
   const role = 'AWSReservedSSO_Admins_0123456789abcdef'
   await aws.putRole({ account, path, name: role })
@@ -45,10 +33,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   shell?.close()
-  run.child.kill('SIGTERM')
-  await run.ended
-  cleanUp()
-  rmSync(checkout, { recursive: true, force: true })
+  await started?.end()
 })
 
 /** Pastes a block. @returns its standard output */
@@ -74,13 +59,13 @@ describe('the pages for one cluster', () => {
       mounts: expect.arrayContaining(['cloud/']),
       roles: ['demo-ec2', 'demo-iam', 'demo-jwt'],
     })
-    const saved = readFileSync(`${checkout}/configuration.json`, 'utf8')
+    const saved = readFileSync(`${started.checkout}/configuration.json`, 'utf8')
     expect(saved).not.toMatch(/hvs\.|secret_key|hmac_key/)
     expect(JSON.parse(saved).roles['demo-iam'].token_policies).toEqual(['demo'])
     // a write that warns of an unknown field has an answer with a text
     expect(await paste(backUp[1])).toBe('')
     await paste(backUp[0])
-    expect(readFileSync(`${checkout}/configuration.json`, 'utf8')).toBe(saved)
+    expect(readFileSync(`${started.checkout}/configuration.json`, 'utf8')).toBe(saved)
   })
 
   test('"first hour" makes a role for administrators, who log in without the root token', async () => {

@@ -1,13 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkoutRoot } from '../../infra/checkout.ts'
-import type { ClusterStateFile } from '../../infra/local/os/cluster-file.ts'
-import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
-import { createRemoteControl, type ProviderControl } from '../../infra/local/provider/control.ts'
-import { commandFile } from '../support/programs/command.ts'
 import { prepareLanguageOf } from '../support/programs/languages.ts'
-import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
+import { type PagesCluster, startPagesCluster } from '../support/programs/pages-cluster.ts'
 import { openShell } from '../support/programs/shell.ts'
 
 // The pages for platforms, each in a shell with the variables that the platform sets. The imitated AWS has the
@@ -15,46 +11,32 @@ import { openShell } from '../support/programs/shell.ts'
 
 const folder = 'docs/do/platforms'
 const account = '111122223333'
-const checkout = makeTemporaryDirectory()
-let run: Run
-let cluster: ClusterStateFile
-let aws: ProviderControl
+let started: PagesCluster
 beforeAll(async () => {
-  run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
-  symlinkSync(`${checkoutRoot}docs`, `${checkout}/docs`)
-  mkdirSync(`${checkout}/bin`)
-  symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
-  await run.until('Serving.')
-  cluster = JSON.parse(readFileSync(`${checkout}/.local/local/cluster.json`, 'utf8'))
-  aws = createRemoteControl(cluster.provider_url, cluster.control_token)
+  started = await startPagesCluster()
 })
-afterAll(async () => {
-  run.child.kill('SIGTERM')
-  await run.ended
-  cleanUp()
-  rmSync(checkout, { recursive: true, force: true })
-})
+afterAll(() => started?.end())
 
 type Variables = Record<string, string>
 
 /** Creates an IAM role at a path. */
 const putRole = async (path: string, name: string): Promise<string> =>
-  (await aws.putRole({ account, path, name })).arn
+  (await started.aws.putRole({ account, path, name })).arn
 
 /** Returns the variables of a container whose credential endpoint knows a role. */
 async function containerOf(path: string, role: string, session: string): Promise<Variables> {
   await putRole(path, role)
-  const { token } = await aws.containerToken({ account, role, session })
+  const { token } = await started.aws.containerToken({ account, role, session })
   return {
-    AWS_CONTAINER_CREDENTIALS_FULL_URI: `${cluster.provider_url}/v1/credentials`,
+    AWS_CONTAINER_CREDENTIALS_FULL_URI: `${started.cluster.provider_url}/v1/credentials`,
     AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
   }
 }
 
 /** Writes a file that only this test reads. @returns its path */
 function writePrivateFile(name: string, text: string): string {
-  writeFileSync(`${checkout}/${name}`, text, { mode: 0o600 })
-  return `${checkout}/${name}`
+  writeFileSync(`${started.checkout}/${name}`, text, { mode: 0o600 })
+  return `${started.checkout}/${name}`
 }
 
 /** Returns the variables of a program with an identity token, whose role trusts the token's subject. */
@@ -66,15 +48,15 @@ async function webIdentityOf(
 ): Promise<Variables> {
   const audience = 'sts.amazonaws.com'
   const { issuer, subject } = token
-  await aws.putIdentityProvider({ account, url: issuer, audiences: [audience] })
+  await started.aws.putIdentityProvider({ account, url: issuer, audiences: [audience] })
   const webIdentity = { issuer, audience: [audience], subject: [trusted] }
-  const { arn } = await aws.putRole({ account, path, name: role, trusts: [], webIdentity })
-  const issued = await aws.identityToken({ issuer, subject, audience })
+  const { arn } = await started.aws.putRole({ account, path, name: role, trusts: [], webIdentity })
+  const issued = await started.aws.identityToken({ issuer, subject, audience })
   return {
     AWS_ROLE_ARN: arn,
     AWS_ROLE_SESSION_NAME: 'session',
     AWS_WEB_IDENTITY_TOKEN_FILE: writePrivateFile(`token-${role}`, issued.token),
-    AWS_ENDPOINT_URL_STS: cluster.provider_url,
+    AWS_ENDPOINT_URL_STS: started.cluster.provider_url,
     AWS_REGION: 'eu-west-1',
   }
 }
@@ -82,7 +64,7 @@ async function webIdentityOf(
 /** Returns the variables of a profile whose process prints a session's credentials. */
 async function profileOf(profile: string, path: string, role: string, session: string): Promise<Variables> {
   await putRole(path, role)
-  const { accessKeyId, secretAccessKey, sessionToken, expiration } = await aws.session({
+  const { accessKeyId, secretAccessKey, sessionToken, expiration } = await started.aws.session({
     account,
     role,
     session,
@@ -102,7 +84,7 @@ async function profileOf(profile: string, path: string, role: string, session: s
 /** Returns the variables that Lambda gives a function. */
 async function lambdaOf(path: string, role: string, name: string): Promise<Variables> {
   await putRole(path, role)
-  const session = await aws.session({ account, role, session: name })
+  const session = await started.aws.session({ account, role, session: name })
   return {
     AWS_LAMBDA_FUNCTION_NAME: name,
     AWS_REGION: 'eu-west-1',
@@ -136,7 +118,7 @@ const sso = '/aws-reserved/sso.amazonaws.com/eu-west-1/'
 
 /** Returns the variables of each platform, by page. A page may have several platforms. */
 const platforms: Readonly<Record<string, Readonly<Record<string, () => Promise<Variables>>>>> = {
-  'ec2.md': { instance: async () => ({ AWS_EC2_METADATA_SERVICE_ENDPOINT: cluster.metadata_url }) },
+  'ec2.md': { instance: async () => ({ AWS_EC2_METADATA_SERVICE_ENDPOINT: started.cluster.metadata_url }) },
   'ecs.md': { task: () => containerOf('/ecs/', 'shop-task', '0f4c9a7be1d24c6f') },
   'eks.md': {
     'Pod Identity': () => podOf('/eks/', 'shop-pod'),
@@ -156,8 +138,8 @@ const platforms: Readonly<Record<string, Readonly<Record<string, () => Promise<V
 
 /** Variables of the administrator and of the workload, which are one person here. */
 const common = (): Variables => ({
-  BASE: cluster.base_url,
-  TOKEN: cluster.root_token,
+  BASE: started.cluster.base_url,
+  TOKEN: started.cluster.root_token,
   AWS_EC2_METADATA_DISABLED: 'true',
 })
 
@@ -166,7 +148,7 @@ const LOGGED_IN = /^logged in for \d+ s with .*demo.*, renewed for \d+ s$/m
 
 /** Pastes all blocks of a page into a new shell. @returns the output of each block; undefined: not shown */
 async function pasteAll(blocks: readonly string[], variables: Variables): Promise<(string | undefined)[]> {
-  const shell = openShell({ cwd: checkout, variables })
+  const shell = openShell({ cwd: started.checkout, variables })
   try {
     await shell.paste('PATH=$PWD/bin:$PATH')
     const outputs: (string | undefined)[] = []
@@ -221,7 +203,7 @@ test('the page on programs logs in and renews in each language', async () => {
   const variables = { ...common(), ROLE: 'demo-iam', AWS_EC2_METADATA_DISABLED: 'false' }
   const outputs = await pasteAll(blocksOf(page), {
     ...variables,
-    AWS_EC2_METADATA_SERVICE_ENDPOINT: cluster.metadata_url,
+    AWS_EC2_METADATA_SERVICE_ENDPOINT: started.cluster.metadata_url,
   })
   expect(outputs).toHaveLength(5)
   for (const output of outputs) if (output !== undefined) expect(output).toMatch(LOGGED_IN)

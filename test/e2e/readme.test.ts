@@ -1,32 +1,21 @@
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkoutRoot } from '../../infra/checkout.ts'
 import { findFreePort } from '../../infra/local/os/loopback.ts'
-import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
-import { commandFile } from '../support/programs/command.ts'
-import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
+import { type PagesCluster, startPagesCluster } from '../support/programs/pages-cluster.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
 // A new user starts a cluster and pastes the blocks of the README, the tutorial, and the pages on checking
 // tokens, the imitated AWS and the command.
 
-const checkout = makeTemporaryDirectory()
-let run: Run
+let started: PagesCluster
 let shell: Shell
 beforeAll(async () => {
-  // starts the cluster in a folder of its own, because a cluster named `local` may run on the same machine
-  run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
-  symlinkSync(`${checkoutRoot}docs`, `${checkout}/docs`)
-  await run.until('Serving.')
-  shell = openShell({ cwd: checkout })
+  started = await startPagesCluster()
+  shell = openShell({ cwd: started.checkout })
 })
 afterAll(async () => {
   shell?.close()
-  run.child.kill('SIGTERM')
-  await run.ended
-  cleanUp()
-  rmSync(checkout, { recursive: true, force: true })
+  await started?.end()
 })
 
 /** Answers of a machine that is busy with other tests. */
@@ -145,8 +134,6 @@ describe('the page on the command', () => {
   })
 
   test('prints a token with each login, and lines that the shell evaluates', async () => {
-    mkdirSync(`${checkout}/bin`)
-    symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
     await paste('PATH=$PWD/bin:$PATH')
     for (const block of [iam, ec2]) expect(await paste(block)).toMatch(/^hvs\.\S+\n$/)
     expect(JSON.parse(await paste(lines)).data).toMatchObject({ policies: ['default', 'demo'] })
