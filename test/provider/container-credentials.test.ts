@@ -16,8 +16,9 @@ describe('the credential endpoint of containers', () => {
   test('gives the SDK credentials of the role, whose session has the name of the task', async () => {
     const { url, role, token } = await withContainer()
     onTestFinished(() => void vi.unstubAllEnvs())
+    // empty, because Vitest does not delete a variable that an earlier file of the worker has set
     for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'])
-      vi.stubEnv(name, undefined)
+      vi.stubEnv(name, '')
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null')
     vi.stubEnv('AWS_CONFIG_FILE', '/dev/null')
     vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', `${url}/v1/credentials`)
