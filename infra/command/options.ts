@@ -22,9 +22,9 @@ export const commandRows = {
     words: '[-- PROGRAM …]',
     help: 'keeps a token fresh in a file or for a program, and follows the active cluster of CLOUD_AUTH_CLUSTERS',
   },
-  lookup: { words: '', help: 'shows the policies, the expiry and the other data of your token' },
-  renew: { words: '', help: 'extends your token' },
-  revoke: { words: '', help: 'revokes your token' },
+  lookup: { words: '', help: 'shows the policies, the expiry and the other data of a token' },
+  renew: { words: '', help: 'extends a token' },
+  revoke: { words: '', help: 'revokes a token and its children' },
   'token-helper': {
     words: 'get|store|erase',
     choices: ['get', 'store', 'erase'],
@@ -129,6 +129,11 @@ const options = {
   output: { value: 'FILE', of: ['login'], help: 'for --dry-run: new file for the login' },
   'show-secrets': { of: ['login'], help: 'for --dry-run: print the login, which is a credential' },
   export: { of: ['login'], help: 'print export lines for a POSIX shell' },
+  accessor: {
+    value: 'ACCESSOR',
+    of: TOKEN,
+    help: 'accessor of the token (default: your own token). Your token needs update on auth/token/lookup-accessor, renew-accessor or revoke-accessor',
+  },
   increment: { value: 'DURATION', of: ['renew'], help: 'lifetime to ask for (default: that of the role)' },
   file: { value: 'FILE', of: ['agent'], help: 'file for the token; only you may write in its folder' },
   'on-new-token': {

@@ -122,7 +122,10 @@ describe('the page on the imitated AWS', () => {
 })
 
 describe('the page on the command', () => {
-  const [iam = '', ec2 = '', lines = '', ...further] = blocksOf('docs/look-up/command.md', 'Log in')
+  const [iam = '', ec2 = '', lines = '', revoke = '', ...further] = blocksOf(
+    'docs/look-up/command.md',
+    'Log in',
+  )
   const [dry = '', explain = '', ...others] = blocksOf('docs/look-up/command.md', 'A refused login')
   const [helper = '', ...more] = blocksOf('docs/look-up/command.md', 'A token helper')
 
@@ -138,6 +141,10 @@ describe('the page on the command', () => {
     for (const block of [iam, ec2]) expect(await paste(block)).toMatch(/^hvs\.\S+\n$/)
     expect(JSON.parse(await paste(lines)).data).toMatchObject({ policies: ['default', 'demo'] })
     expect(await paste(helper)).toMatch(/^hvs\.\S+$/)
+  })
+
+  test('revokes the token of a workload by its accessor', async () => {
+    expect(await paste(revoke)).toBe('The token is revoked.\n')
   })
 
   test('explains a login that a workload wrote to a file', async () => {

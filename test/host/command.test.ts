@@ -135,6 +135,24 @@ describe('the login command', () => {
     expect(JSON.parse(stdout).data).toMatchObject({ path: `auth/${mount}/login` })
   })
 
+  test('with --json shows the accessor by which an administrator looks up and revokes the token', async () => {
+    const administrator = { VAULT_TOKEN: cluster.root_token }
+    const login = await run(`login --role user --header-value ${SERVER} --json`, own())
+    const { client_token, accessor } = JSON.parse(login.stdout)
+    const shown = await run(`lookup --json --accessor ${accessor}`, administrator)
+    expect(JSON.parse(shown.stdout)).toMatchObject({ path: `auth/${mount}/login`, accessor })
+    expect((await run(`revoke --accessor ${accessor}`, { VAULT_TOKEN: client_token })).status).toBe(1)
+    expect(await run(`revoke --accessor ${accessor}`, administrator)).toEqual({
+      status: 0,
+      stdout: 'The token is revoked.\n',
+      stderr: '',
+    })
+    expect(await run('lookup', { VAULT_TOKEN: client_token })).toMatchObject({ status: 1, stdout: '' })
+    const again = await run(`revoke --accessor ${accessor}`, administrator)
+    expect(again).toMatchObject({ status: 1, stdout: '' })
+    expect(again.stderr).toMatch(/^auth\/token\/revoke-accessor at \S+ revoked no token: .*accessor\n$/)
+  })
+
   test('at an unreachable cluster exits with another code than at a rejected login', async () => {
     const { status, stderr } = await run('login', { ...own(), VAULT_ADDR: 'http://127.0.0.1:1' })
     expect(status).toBe(3)

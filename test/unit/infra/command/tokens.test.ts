@@ -37,7 +37,7 @@ interface Answered {
 
 const data = { id: 'hvs.mine', path: 'auth/cloud/login', policies: ['a', 'b\x1b'], ttl: 60 }
 
-describe('the commands on your token', () => {
+describe('the commands on a token', () => {
   test('lookup prints all data but the token itself', async () => {
     const { exit, asked, text } = await commanded('lookup', { body: { data } })
     expect(exit).toBe('done')
@@ -67,7 +67,43 @@ describe('the commands on your token', () => {
     expect([exit, text]).toEqual(['done', 'The token is revoked.\n'])
   })
 
+  test.each<[line: string, sent: string[], body: object, text: string]>([
+    [
+      'lookup --accessor a1',
+      ['lookup-accessor', '{"accessor":"a1"}'],
+      { data: { ...data, id: '', ttl: 7 } },
+      'ttl                7\n',
+    ],
+    [
+      'renew --accessor a1 --increment 1h',
+      ['renew-accessor', '{"accessor":"a1","increment":3600}'],
+      { auth: { client_token: '', lease_duration: 60 } },
+      'The token expires in 1m0s.\n',
+    ],
+    ['revoke --accessor a1', ['revoke-accessor', '{"accessor":"a1"}'], {}, 'The token is revoked.\n'],
+  ])('%s sends the accessor with the caller’s token', async (line, [path, sent], body, text) => {
+    const ended = await commanded(line, { body })
+    expect(ended.exit).toBe('done')
+    expect(ended.asked).toEqual([['POST', `/v1/auth/token/${path}`, 'hvs.mine', sent]])
+    expect(ended.text).toContain(text)
+    expect(ended.text).not.toMatch(/^(id|client_token) /m)
+  })
+
   test.each<[string, Partial<Answered>, string, RegExp]>([
+    [
+      'revoke --accessor a1',
+      { body: { warnings: ['no token has this accessor'] } },
+      'refused',
+      /^auth\/token\/revoke-accessor at http:\S+ revoked no token: no token has this accessor$/,
+    ],
+    [
+      'revoke --accessor a1',
+      { status: 400, body: { errors: ['invalid accessor'] } },
+      'refused',
+      /revoke-accessor at http:\S+: 400 invalid accessor$/,
+    ],
+    ['revoke --accessor=', {}, 'usage', /^--accessor must not be empty$/],
+    ['lookup --accessor hvs.mine', {}, 'usage', /^--accessor must be an accessor, not a token/],
     ['lookup', { environment: {} }, 'usage', /^lookup needs a token in VAULT_TOKEN$/],
     ['revoke hvs.other', {}, 'usage', /no argument.*VAULT_TOKEN/],
     ['renew --increment soon', {}, 'usage', /--increment/],
@@ -82,5 +118,6 @@ describe('the commands on your token', () => {
     const ended = await commanded(line, world)
     expect(ended.exit).toEqual([exit, expect.stringMatching(text)])
     expect(ended.text).toBe('')
+    if (exit === 'usage') expect(ended.asked).toEqual([])
   })
 })
