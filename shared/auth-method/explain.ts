@@ -145,7 +145,7 @@ async function explainJwt(call: ExplainCall, { jwt }: JwtProof, found: Report, a
   found.checks.push(...reportVerdicts(login.jwtChecks, facts))
   if (!passes(found)) return
   const passed = enforceChecks(login.jwtChecks, facts)
-  await preview(call, login.decideJwtLogin(passed, loginPath(call), false), alias, found)
+  await preview(call, login.decideJwtLogin(passed, loginPath(call)), alias, found)
 }
 
 const passes = ({ checks }: Report): boolean => checks.every(check => check.verdict !== 'fail')

@@ -19,7 +19,7 @@ export interface LoginFailure {
 
 /** Rules that check the role, by the beginning of their names. All other rules check the proof of identity. */
 const OF_ROLES =
-  /^(?:no-role|not-bound_|principal-|instance-|role-|root-policy|no-alias|no-instance|no-session-end|maximum-lifetime|source-address|entity-|nonce-|session-|reauthentication-|document-older|entry-damaged|no-sts-role)/
+  /^(?:no-role|not-bound_|principal-|instance-|role-|root-policy|no-alias|no-instance|no-session-end|claims-too-large|maximum-lifetime|source-address|entity-|nonce-|session-|reauthentication-|document-older|entry-damaged|no-sts-role)/
 
 /**
  * Dimensions of the login metrics. The dimensions of the login metrics have few values, because CloudWatch bills

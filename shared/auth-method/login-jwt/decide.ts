@@ -1,6 +1,5 @@
 import { createRefusal } from '../../api/errors.ts'
 import { instanceIdOfArn, regionOfArn } from '../../identity-proof/aws-claims.ts'
-import type { LoginClaims } from '../../model/jwt.ts'
 import { defined } from '../../values/defined.ts'
 import { jwtMetadataOf, parseTagMetadata, podTags } from '../config/identity-jwt.ts'
 import type { LoginCheck, WithPassedChecks } from '../login/checks.ts'
@@ -9,6 +8,7 @@ import type { LoginGrant } from '../login/grant.ts'
 import { selectLoginMetadata } from '../login/metadata.ts'
 import { type ClaimFacts, type ClaimRule, claimRules } from '../roles/claim-bindings.ts'
 import type { JwtFacts } from './facts.ts'
+import { MOST_CLAIM_BYTES, measureClaims, rememberedClaims } from './remembered-claims.ts'
 
 const claimFacts = ({ bearer }: JwtFacts): ClaimFacts => ({ ...bearer.claims, sub: bearer.token.sub })
 
@@ -41,6 +41,21 @@ export const jwtChecks: readonly LoginCheck<JwtFacts>[] = [
         : createRefusal('no-session-end', 'the token does not name the end of a running role session'),
   },
   {
+    name: 'claims_size',
+    applies: ({ isBatch }) => !isBatch,
+    seen: measureClaims,
+    wanted: () => MOST_CLAIM_BYTES,
+    refuse: facts => {
+      const bytes = measureClaims(facts)
+      return bytes > MOST_CLAIM_BYTES
+        ? createRefusal(
+            'claims-too-large',
+            `the claims that renewals compare have ${bytes} bytes (limit ${MOST_CLAIM_BYTES}): bind fewer tags, or let the role create batch tokens`,
+          )
+        : undefined
+    },
+  },
+  {
     name: 'single_use',
     applies: ({ config }) => config.singleUse,
     seen: ({ bearer }) => bearer.token.jti,
@@ -50,13 +65,9 @@ export const jwtChecks: readonly LoginCheck<JwtFacts>[] = [
 ]
 
 /** Builds the grant of a login by token that passed every check. @see docs/spec/login-jwt.md#claims */
-export function decideJwtLogin(
-  facts: JwtFacts & WithPassedChecks<JwtFacts>,
-  path: string,
-  isBatch: boolean,
-): LoginGrant {
+export function decideJwtLogin(facts: JwtFacts & WithPassedChecks<JwtFacts>, path: string): LoginGrant {
   const { role, roleName, bearer } = facts
-  const { entity, claims, token } = bearer
+  const { entity, claims } = bearer
   const chosen = selectLoginMetadata(jwtMetadataOf(facts.identity), knownOf(facts))
   const ends = role.capToSession ? [sessionSeconds(facts) ?? 0] : []
   const explicit = [role.token.explicitMaxTtl, ...ends].filter(seconds => seconds > 0)
@@ -72,7 +83,7 @@ export function decideJwtLogin(
         region: regionOfArn(claims.instanceArn ?? claims.lambdaArn),
       }),
       // nobody renews a batch token
-      ...(isBatch ? {} : { claims: rememberedClaims(facts) }),
+      ...(facts.isBatch ? {} : { claims: rememberedClaims(facts) }),
     },
     displayName: [entity.name, instanceIdOfArn(claims.instanceArn)].filter(Boolean).join('/'),
     metadata: { role_id: role.roleId, ...chosen },
@@ -81,32 +92,7 @@ export function decideJwtLogin(
     terms: { ...role.token, explicitMaxTtl: explicit.length > 0 ? Math.min(...explicit) : 0 },
     source: facts.source,
   }
-
-  function rememberedClaims({ role: { claims: bound = {} } }: JwtFacts): LoginClaims {
-    const { orgId, orgPaths, instanceArn, vpcId, metadataVersion, lambdaArn } = claims
-    const { sourceIdentity, identityStoreUserId, identityStoreArn, federatedProvider } = claims
-    const keys = [...Object.keys(bound.bound_principal_tags ?? {}), ...boundPodTags(bound)]
-    const tags = Object.entries(claims.principalTags).filter(([name]) => keys.includes(name))
-    return defined({
-      issuer: token.issuer.id,
-      sub: token.sub,
-      orgId,
-      orgPaths,
-      instanceArn,
-      vpcId,
-      metadataVersion,
-      lambdaArn,
-      sourceIdentity,
-      identityStoreUserId,
-      identityStoreArn,
-      federatedProvider,
-      principalTags: tags.length > 0 ? Object.fromEntries(tags) : undefined,
-    })
-  }
 }
-
-const boundPodTags = (bound: Readonly<Record<string, unknown>>): string[] =>
-  Object.entries(podTags).flatMap(([name, tag]) => (bound[`bound_${name}`] === undefined ? [] : [tag]))
 
 function knownOf({ bearer, identity }: JwtFacts): Record<string, string> {
   const { claims, account, token } = bearer

@@ -21,6 +21,8 @@ export interface JwtFacts extends CommonLoginFacts {
   bearer: JwtBearer
   config: JwtConfig
   identity: IdentityConfig
+  /** whether the login creates a batch token, which nobody renews */
+  isBatch: boolean
   /** whether the token has logged in before */
   spent: boolean
   /** epoch milliseconds */

@@ -14,6 +14,7 @@ import { throwLoginRefusal, unknownRoleError } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
 import { keyHintName, rememberKeyHint } from '../login/hints.ts'
 import { defaultIdentityConfig } from '../login/metadata.ts'
+import { chooseTokenType } from '../login/outcome.ts'
 import { type JwtBearer, type JwtFacts, jwtAliasName } from './facts.ts'
 import {
   fetchIssuerKeys,
@@ -184,6 +185,7 @@ export async function gatherJwtFacts(
     bearer,
     config,
     identity,
+    isBatch: chooseTokenType(role.data.token.type, call.mount) === 'batch',
     spent: spent !== undefined,
     now: call.now,
   }

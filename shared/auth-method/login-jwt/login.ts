@@ -6,7 +6,7 @@ import { type Change, createItem, replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { enforceChecks, throwLoginRefusal } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
-import { chooseTokenType, commitLogin } from '../login/outcome.ts'
+import { commitLogin } from '../login/outcome.ts'
 import { decideJwtLogin, jwtChecks } from './decide.ts'
 import type { JwtBearer, JwtFacts } from './facts.ts'
 import {
@@ -53,8 +53,7 @@ const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, IssuerKeys
     const passed = enforceChecks(jwtChecks, facts)
     // only a granted login refreshes keys, so a stranger causes no fetch with a forged token
     const refreshing = keys.fetched ? undefined : startRefresh(call, trust)
-    const isBatch = chooseTokenType(facts.role.token.type, call.mount) === 'batch'
-    const grant = decideJwtLogin(passed, call.request.path, isBatch)
+    const grant = decideJwtLogin(passed, call.request.path)
     const more = [...spendToken(call, facts), ...(await storeIssuer(call, trust, bearer, keys))]
     return refreshAfterwards(call, trust, refreshing, await commitLogin(call, grant, alias, more))
   },

@@ -315,6 +315,21 @@ describe('roles of type jwt', () => {
     expect(await errorOf(mount, await tokenOf(from))).toMatch('does not name the end')
   })
 
+  test('refuse claims of more than 1,024 bytes, unless they create batch tokens', async () => {
+    const mount = await tokenMount({}, { bound_principal_tags: { Team: ['*'] } })
+    const from = await tokenAccount()
+    const withTag = (length: number) =>
+      tokenOf(from, { aws: { principal_tags: { Team: 'a'.repeat(length), Other: 'b'.repeat(2000) } } })
+    const refused = await errorOf(mount, await withTag(1000))
+    const [, bytes] =
+      /^400 the claims that renewals compare have (\d+) bytes \(limit 1024\)/.exec(refused) ?? []
+    const most = 1000 - (Number(bytes) - 1024)
+    expect(await errorOf(mount, await withTag(most + 1))).toMatch('have 1025 bytes')
+    expect(await errorOf(mount, await withTag(most))).toBe('200 ')
+    await done('POST', `${mount}/role/app`, { token_type: 'batch' })
+    expect(await errorOf(mount, await withTag(1000))).toBe('200 ')
+  })
+
   test('need config/jwt, and show their fields only if they are set', async () => {
     const { path } = await freshMount()
     const written = await api('POST', `${path}/role/app`, {

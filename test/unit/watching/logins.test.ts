@@ -41,6 +41,7 @@ test('each rule is classified as one of the role or of the proof by this table',
   const of = (reason: string) =>
     [...new Set(rules)].filter(why => classifyLoginResult({ status: 400, why }).reason === reason).sort()
   expect(of('role')).toEqual([
+    'claims-too-large',
     'document-older',
     'entity-disabled',
     'entry-damaged',
