@@ -66,10 +66,20 @@ export interface PromotionFacts {
   readonly stuck?: string | undefined
   /** `lastKnownPosition` is the last position that the primary has reported; absent if it has reported none */
   readonly lastKnownPosition?: number | undefined
+  /** `jwtLogins`: what the mounts with `config/jwt` allow; absent: there is no such mount */
+  readonly jwtLogins?: JwtLoginFacts | undefined
   /** format of journal and link that this version uses */
   readonly format: number
   /** epoch milliseconds at which gathering began */
   readonly now: number
+}
+
+/** The settings of `config/jwt`, over all mounts, that decide what a loss of commits means. */
+export interface JwtLoginFacts {
+  /** longest time for which a token of a mount with `single_use` is accepted, seconds; 0: no mount has `single_use` */
+  readonly onceSeconds: number
+  /** whether a mount learns issuers */
+  readonly learns: boolean
 }
 
 /** The decision: `refused` if the promotion must not continue; and warnings for the caller. */
@@ -273,9 +283,29 @@ function missingText({
 const REVOCATIONS_LOST =
   'revocations and retirements of terms that the primary committed after that position are lost, so everything that they ended is valid on this cluster again: repeat them on this cluster by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence on the former primary lists what was lost'
 
+/** Returns what the lost commits mean for mounts with `config/jwt`. */
+function jwtLossesOf({ jwtLogins }: PromotionFacts): string[] {
+  if (!jwtLogins) return []
+  const { onceSeconds, learns } = jwtLogins
+  return [
+    ...(onceSeconds > 0
+      ? [
+          `tokens of AWS that logged in after that position can log in once more on this cluster, for at most ${onceSeconds} s (the longest max_token_age with clock_skew_leeway of a mount)`,
+        ]
+      : []),
+    ...(learns
+      ? [
+          'issuers that logins learnt after that position are learnt again by the next login of their accounts',
+        ]
+      : []),
+    'blocks of issuers and of accounts that the primary committed after that position are lost: write them again',
+  ]
+}
+
 /** Returns the warnings of a promotion. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
+  const lost = [REVOCATIONS_LOST, ...jwtLossesOf(facts)]
   const at = `${head?.epoch}/${head?.last}`
   if (primary.state === 'silent') {
     const last =
@@ -284,11 +314,11 @@ function warningsOf(facts: PromotionFacts): string[] {
         : `it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago, at ${formatTime(primary.lastAnswerAt)}`
     return [
       `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks the commits after that position${missingText(facts)}`,
-      REVOCATIONS_LOST,
+      ...lost,
     ]
   }
   if (primary.state === 'refuses' || primary.state === 'none')
-    return [`this cluster takes over at position ${at} without a handover by a primary`, REVOCATIONS_LOST]
+    return [`this cluster takes over at position ${at} without a handover by a primary`, ...lost]
   return primary.format < format
     ? [
         `the primary speaks format ${primary.format}, this cluster ${format}: the primary cannot return as a secondary before its upgrade`,

@@ -22,7 +22,7 @@ import {
   sendHeartbeat,
 } from '../secondary/follower.ts'
 import { addSilenceTime } from '../secondary/silence.ts'
-import type { PrimaryFacts, PromotionFacts } from './decide.ts'
+import type { JwtLoginFacts, PrimaryFacts, PromotionFacts } from './decide.ts'
 
 /** The dependencies of gathering facts. */
 export interface PromotionFactsRun {
@@ -69,7 +69,21 @@ export async function gatherPromotionFacts(
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,
     lastKnownPosition: contact?.data.seq,
+    jwtLogins: await readJwtLogins(ports),
     now,
+  }
+}
+
+/** Reads what the mounts with `config/jwt` allow; undefined without such a mount. */
+async function readJwtLogins({ store }: Pick<FollowerPorts, 'store'>): Promise<JwtLoginFacts | undefined> {
+  const [mounts] = await store.read([key('mounts')])
+  const places = (mounts?.data.mounts ?? []).map(({ accessor }) => key('jwt-config', accessor))
+  const configs = (await store.read(places)).flatMap(item => (item ? [item.data] : []))
+  if (configs.length === 0) return undefined
+  const once = configs.filter(({ singleUse }) => singleUse)
+  return {
+    onceSeconds: Math.max(0, ...once.map(({ maxTokenAge, leeway }) => maxTokenAge + leeway)),
+    learns: configs.some(({ organizations }) => organizations.length > 0),
   }
 }
 

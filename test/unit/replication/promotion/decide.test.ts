@@ -164,6 +164,19 @@ describe('facts that are no obstacle to a promotion', () => {
   })
 
   test.each([
+    [{ onceSeconds: 0, learns: false }, []],
+    [{ onceSeconds: 360, learns: false }, [/log in once more .* at most 360 s/]],
+    [{ onceSeconds: 0, learns: true }, [/learnt again/]],
+  ])('without a handover the warnings say what is lost of logins by %j', (jwtLogins, expected) => {
+    for (const facts of [silentFor(60_000), { primary: { state: 'none' } } as const])
+      expect(decide({ ...facts, jwtLogins }, true).warnings.slice(-1 - expected.length)).toEqual([
+        ...expected.map(text => expect.stringMatching(text)),
+        expect.stringMatching(/^blocks of issuers and of accounts /),
+      ])
+    expect(decide({ jwtLogins }).warnings).toEqual([])
+  })
+
+  test.each([
     [undefined, /lacks the commits after that position$/],
     [103, /: at least 3 positions up to 103, which the primary’s last answer named, and all later commits/],
     [100, /: all commits after the primary’s last answer, and no earlier commits$/],
