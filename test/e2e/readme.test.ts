@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkoutRoot } from '../../infra/checkout.ts'
 import { findFreePort } from '../../infra/local/os/loopback.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { type PagesCluster, startPagesCluster } from '../support/programs/pages-cluster.ts'
@@ -44,7 +46,8 @@ describe('the README', () => {
 
 describe('the tutorial in the shell of the README', () => {
   const page = 'docs/learn/log-in-by-hand.md'
-  const [variables = '', login = '', examples = '', administration = '', ...further] = blocksOf(page)
+  const [variables = '', login = '', examples = '', administration = '', ...refusal] = blocksOf(page)
+  const [refused = '', explained = '', ...further] = refusal
 
   test('has no block that this test does not run', () => expect(further).toEqual([]))
 
@@ -81,6 +84,16 @@ describe('the tutorial in the shell of the README', () => {
     expect(shown).toMatch(/"token_policies":\["reader"\]/)
     expect(shown).toMatch(/"keys":\["demo-ec2","demo-iam","demo-jwt","worker"\]/)
     expect(shown).toContain('"cluster_name":"local"')
+  })
+
+  test('has an iam login refused, and explains it as the page prints', async () => {
+    expect(await paste(refused)).toMatch(/^exit code 1$/m)
+    const printed = readFileSync(`${checkoutRoot}${page}`, 'utf8')
+    const [, expected = ''] = /```text\n([\s\S]*?)```/.exec(printed) ?? []
+    expect(expected).toMatch(/^fail /)
+    const shown = await paste(explained)
+    expect(shown).toContain(expected)
+    expect(shown).toMatch(/would fail at the check "bound_iam_principal_arn wildcard".*\nexit code 4\n$/)
   })
 })
 

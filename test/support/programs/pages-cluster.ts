@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { checkoutRoot } from '../../../infra/checkout.ts'
 import type { ClusterStateFile } from '../../../infra/local/os/cluster-file.ts'
 import { makeTemporaryDirectory } from '../../../infra/local/os/temporary.ts'
@@ -8,7 +9,7 @@ import { cleanUp, startIn } from './npm-start.ts'
 
 /** A cluster in a folder in which a reader of the pages works. */
 export interface PagesCluster {
-  /** folder with `docs`, and the command in `bin` */
+  /** folder with `docs`, and the command in `.build` and `bin` */
   checkout: string
   cluster: ClusterStateFile
   aws: ProviderControl
@@ -30,6 +31,7 @@ export async function startPagesCluster(): Promise<PagesCluster> {
   }
   try {
     symlinkSync(`${checkoutRoot}docs`, `${checkout}/docs`)
+    symlinkSync(dirname(commandFile), `${checkout}/.build`)
     mkdirSync(`${checkout}/bin`)
     symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
     await run.until('Serving.')
