@@ -1,3 +1,4 @@
+import { DescribeInstancesCommand } from '@aws-sdk/client-ec2'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { account, clientsOf, provider, region } from './clients.ts'
@@ -94,6 +95,35 @@ describe('items of the metadata service', () => {
     expect(await sts.send(new GetCallerIdentityCommand())).toMatchObject({
       Arn: `arn:aws:sts::${account}:assumed-role/app/${instance.instanceId}`,
     })
+  })
+
+  test('every instance has credentials of its own role, which only identify the instance', async () => {
+    const { url, control, portOf } = await machine()
+    const bare = await control.putInstance({ account, region })
+    const base = `${await portOf(bare)}/latest`
+    const asked = await fetch(`${base}/api/token`, { method: 'PUT', headers: { [ttlHeader]: '60' } })
+    const headers = { [tokenHeader]: await asked.text() }
+    const list = `${base}/meta-data/identity-credentials/ec2/security-credentials`
+    expect(await (await fetch(`${list}/`, { headers })).text()).toBe('ec2-instance')
+    const answer = await fetch(`${list}/ec2-instance`, { headers })
+    const {
+      AccessKeyId = '',
+      SecretAccessKey = '',
+      Token = '',
+    } = (await answer.json()) as Record<string, string>
+    const { sts, ec2 } = clientsOf(url, {
+      accessKeyId: AccessKeyId,
+      secretAccessKey: SecretAccessKey,
+      sessionToken: Token,
+    })
+    expect(await sts.send(new GetCallerIdentityCommand())).toMatchObject({
+      Arn: `arn:aws:sts::${account}:assumed-role/aws:ec2-instance/${bare.instanceId}`,
+      UserId: `${account}:aws:ec2-instance:${bare.instanceId}`,
+      Account: account,
+    })
+    await expect(ec2.send(new DescribeInstancesCommand({}))).rejects.toThrow(/not authorized to perform/)
+    await control.advance({ seconds: 6 * 3600 + 1 })
+    await expect(sts.send(new GetCallerIdentityCommand())).rejects.toThrow(/expired/)
   })
 
   test('credentials of another role or without a profile are not found', async () => {

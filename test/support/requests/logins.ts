@@ -111,6 +111,19 @@ export async function satellite(mount: string, externalId?: string): Promise<str
   return account
 }
 
+/** Returns the credentials that the metadata service gives to an instance for its own role. */
+export async function ownRoleKeyOf({ account, region, instanceId }: Named): Promise<TestKey> {
+  const { url } = await aws.metadataPort({ account, region, instanceId })
+  const asked = { method: 'PUT', headers: { 'X-aws-ec2-metadata-token-ttl-seconds': '60' } }
+  const token = await (await fetch(`${url}/latest/api/token`, asked)).text()
+  const answer = await fetch(
+    `${url}/latest/meta-data/identity-credentials/ec2/security-credentials/ec2-instance`,
+    { headers: { 'X-aws-ec2-metadata-token': token } },
+  )
+  const { AccessKeyId, SecretAccessKey, Token } = (await answer.json()) as Record<string, string>
+  return { accessKeyId: AccessKeyId ?? '', secretAccessKey: SecretAccessKey ?? '', sessionToken: Token ?? '' }
+}
+
 export interface SignOptions {
   method?: 'POST' | 'GET'
   host?: string

@@ -2,16 +2,18 @@ import type { PresentedSignature } from '../signing/presented-signature.ts'
 import type { SigningKeyFacts } from '../signing/sigv4.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { IamAccessKey, IamUser } from '../state/state.ts'
+import { type InstanceSessionFacts, readInstanceSession } from './instance-sessions.ts'
 import { type AssumedRoleSessionFacts, readRoleSession, sessionArnOf } from './sessions.ts'
 
 /** The owner of the credentials that signed a request. */
 export interface AwsCaller {
-  kind: 'user' | 'root' | 'session'
+  /** `instance`: the role that EC2 gives to each instance */
+  kind: 'user' | 'root' | 'session' | 'instance'
   account: string
   partition: string
   /** The ARN as GetCallerIdentity returns it. */
   arn: string
-  /** `AIDA…`, `AROA…:session`, or the account number of the root user. */
+  /** `AIDA…`, `AROA…:session`, `<account>:aws:ec2-instance:i-…`, or the account number of the root user. */
   userId: string
   /** The ARN that permissions are attached to; for a session, the ARN of the session's role. */
   permissionArn: string
@@ -38,7 +40,9 @@ export function lookUpCallerKey(
   const { accessKeyId, sessionToken } = presented
   if (sessionToken !== undefined) {
     const session = readRoleSession(aws, accessKeyId, sessionToken)
-    return session && { ...session, sessionToken, caller: callerOfSession(session) }
+    if (session) return { ...session, sessionToken, caller: callerOfSession(session) }
+    const instance = readInstanceSession(aws, accessKeyId, sessionToken)
+    return instance && { ...instance, sessionToken, caller: callerOfInstance(instance) }
   }
   const key = aws.state.accessKeys.get(accessKeyId)
   const user = key && aws.state.users.get(`${key.account}/${key.user}`)
@@ -71,3 +75,9 @@ const callerOfSession = ({ role, sessionName, expiresAt, facts }: AssumedRoleSes
   permissionArn: role.arn,
   session: { expiresAt, facts },
 })
+
+function callerOfInstance({ account, partition, instanceId }: InstanceSessionFacts): AwsCaller {
+  const arn = `arn:${partition}:sts::${account}:assumed-role/aws:ec2-instance/${instanceId}`
+  const userId = `${account}:aws:ec2-instance:${instanceId}`
+  return { kind: 'instance', account, partition, arn, userId, permissionArn: arn }
+}

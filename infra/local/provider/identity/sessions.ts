@@ -6,13 +6,17 @@ import type { IamRole } from '../state/state.ts'
 
 const USE = 'session'
 
-/** Temporary credentials of an assumed role. */
-export interface AssumedRoleSession {
+/** Credentials that end. */
+export interface TemporaryCredentials {
   accessKeyId: string
   secretAccessKey: string
   sessionToken: string
   /** RFC 3339, whole seconds. */
   expiration: string
+}
+
+/** Temporary credentials of an assumed role. */
+export interface AssumedRoleSession extends TemporaryCredentials {
   /** `arn:…:sts::…:assumed-role/Role/session` */
   arn: string
 }
@@ -30,9 +34,27 @@ export interface AssumedRoleSessionFacts {
 }
 
 /**
- * Issues temporary credentials of a role. The session token is the sealed session, as in AWS, so the provider
- * stores nothing.
+ * Issues temporary credentials. The session token is the sealed session, as in AWS, so the provider stores nothing.
+ * @param use purpose of the credentials, which the seal covers
+ * @param contentOf Returns the content of the session token; `expiresAt` is in milliseconds since 1970.
  */
+export function issueCredentials(
+  aws: ImitatedAws,
+  use: string,
+  ttlSeconds: number,
+  contentOf: (accessKeyId: string, expiresAt: number) => unknown[],
+): TemporaryCredentials {
+  const accessKeyId = randomIamId('ASIA')
+  const expiresAt = (Math.floor(aws.now() / 1000) + ttlSeconds) * 1000
+  return {
+    accessKeyId,
+    secretAccessKey: secretOfSession(aws, accessKeyId),
+    sessionToken: sealText(aws, use, JSON.stringify(contentOf(accessKeyId, expiresAt))),
+    expiration: new Date(expiresAt).toISOString().replace('.000', ''),
+  }
+}
+
+/** Issues temporary credentials of a role. */
 export function openRoleSession(
   aws: ImitatedAws,
   role: IamRole,
@@ -40,16 +62,16 @@ export function openRoleSession(
   ttlSeconds: number,
   facts: Record<string, unknown> = {},
 ): AssumedRoleSession {
-  const accessKeyId = randomIamId('ASIA')
-  const expiresAt = (Math.floor(aws.now() / 1000) + ttlSeconds) * 1000
-  const content = [accessKeyId, role.account, role.name, role.roleId, sessionName, expiresAt, facts]
-  return {
+  const issued = issueCredentials(aws, USE, ttlSeconds, (accessKeyId, expiresAt) => [
     accessKeyId,
-    secretAccessKey: secretOf(aws, accessKeyId),
-    sessionToken: sealText(aws, USE, JSON.stringify(content)),
-    expiration: new Date(expiresAt).toISOString().replace('.000', ''),
-    arn: sessionArnOf(role, sessionName),
-  }
+    role.account,
+    role.name,
+    role.roleId,
+    sessionName,
+    expiresAt,
+    facts,
+  ])
+  return { ...issued, arn: sessionArnOf(role, sessionName) }
 }
 
 /**
@@ -67,12 +89,20 @@ export function readRoleSession(
   const [id, account, roleName, roleId, sessionName, expiresAt, facts = {}] = JSON.parse(text)
   const role = aws.state.roles.get(`${account}/${roleName}`)
   if (id !== accessKeyId || role?.roleId !== roleId || role === undefined) return undefined
-  return { accessKeyId, secretAccessKey: secretOf(aws, accessKeyId), role, sessionName, expiresAt, facts }
+  return {
+    accessKeyId,
+    secretAccessKey: secretOfSession(aws, accessKeyId),
+    role,
+    sessionName,
+    expiresAt,
+    facts,
+  }
 }
 
 /** Returns the ARN of a session, which does not contain the role's path. */
 export const sessionArnOf = (role: IamRole, sessionName: string): string =>
   `arn:${role.partition}:sts::${role.account}:assumed-role/${role.name}/${sessionName}`
 
-const secretOf = (aws: ImitatedAws, accessKeyId: string): string =>
+/** Returns the secret key of temporary credentials. */
+export const secretOfSession = (aws: ImitatedAws, accessKeyId: string): string =>
   createHmac('sha256', aws.state.sealKey).update(accessKeyId).digest('base64').slice(0, 40)

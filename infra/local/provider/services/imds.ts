@@ -1,6 +1,7 @@
 import { instanceDocumentOf, type SignedDocument, signInstanceDocument } from '../documents/document.ts'
 import { answerUnderFault, type ProviderExchange } from '../faults/exchange.ts'
-import { openRoleSession } from '../identity/sessions.ts'
+import { openInstanceSession } from '../identity/instance-sessions.ts'
+import { openRoleSession, type TemporaryCredentials } from '../identity/sessions.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { findInstance } from '../state/instances.ts'
 import { sealText, unsealText } from '../state/seal.ts'
@@ -97,6 +98,9 @@ const items: Record<string, (reader: Reader) => string | undefined | Promise<str
   'meta-data/ami-id': ({ instance }) => instance.imageId,
   'meta-data/placement/region': ({ instance }) => instance.region,
   'meta-data/placement/availability-zone': ({ instance }) => instance.availabilityZone,
+  'meta-data/identity-credentials/ec2/security-credentials': () => 'ec2-instance',
+  'meta-data/identity-credentials/ec2/security-credentials/ec2-instance': ({ aws, instance }) =>
+    answerOf(aws, openInstanceSession(aws, instance, credentialSeconds)),
   'meta-data/iam/security-credentials': reader => roleOf(reader)?.name,
 }
 
@@ -117,17 +121,23 @@ function credentials(reader: Reader): string | undefined {
   const role = roleOf(reader)
   if (role === undefined || reader.item !== `meta-data/iam/security-credentials/${role.name}`)
     return undefined
-  const session = openRoleSession(reader.aws, role, reader.instance.instanceId, credentialSeconds)
-  return JSON.stringify({
-    Code: 'Success',
-    LastUpdated: new Date(reader.aws.now()).toISOString().replace(/\.\d{3}/, ''),
-    Type: 'AWS-HMAC',
-    AccessKeyId: session.accessKeyId,
-    SecretAccessKey: session.secretAccessKey,
-    Token: session.sessionToken,
-    Expiration: session.expiration,
-  })
+  return answerOf(
+    reader.aws,
+    openRoleSession(reader.aws, role, reader.instance.instanceId, credentialSeconds),
+  )
 }
+
+/** Renders credentials as the metadata service does. */
+const answerOf = (aws: ImitatedAws, credentials: TemporaryCredentials): string =>
+  JSON.stringify({
+    Code: 'Success',
+    LastUpdated: new Date(aws.now()).toISOString().replace(/\.\d{3}/, ''),
+    Type: 'AWS-HMAC',
+    AccessKeyId: credentials.accessKeyId,
+    SecretAccessKey: credentials.secretAccessKey,
+    Token: credentials.sessionToken,
+    Expiration: credentials.expiration,
+  })
 
 function roleOf({ aws, instance }: Reader): IamRole | undefined {
   const { profiles, roles } = aws.state

@@ -125,7 +125,9 @@ function admit(
   if (toCanonicalPath(exchange.request.path) !== '/' || !service.has(action))
     throw new AwsError('unknown-action', `Could not find operation ${action}`)
   // No IAM policy can keep a caller from calling GetCallerIdentity (STS API reference).
-  if (action !== 'GetCallerIdentity' && isActionDenied(aws, caller, name, action)) {
+  const isFree = name === 'sts' && action === 'GetCallerIdentity'
+  // An instance's own role has no permission that an administrator could give or take.
+  if (!isFree && (caller.kind === 'instance' || isActionDenied(aws, caller, name, action))) {
     throw new AwsError('denied', notAuthorizedText(caller, `${name}:${action}`))
   }
   const call = { service: name, action, account: caller.account, region }
