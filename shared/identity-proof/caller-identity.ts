@@ -1,19 +1,35 @@
 import { ApiError, createRefusal, type Refusal } from '../api/errors.ts'
 import type { StsAnswer } from '../ports.ts'
-import { type IamEntity, parseIamEntity } from '../values/arn.ts'
+import { canonicalArnOf, type IamEntity, parseIamEntity, parseInstanceRoleArn } from '../values/arn.ts'
 import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { isThrottlingCode } from '../values/throttling.ts'
 import { onlyXmlChild, readXml, type XmlElement } from '../values/xml.ts'
 
-/** The identity of the signer of a caller-identity request, as STS returned it. */
-export interface CallerArnIdentity {
+interface CallerNames {
   /** as returned by STS, including the session name of an assumed role */
   arn: string
-  entity: IamEntity
-  /** AIDA… or AROA…, without the session name */
+  /** 12 digits */
+  account: string
+  /** ARN of the principal without path and session; for an instance, `arn` */
+  canonicalArn: string
+  /** AIDA… or AROA…, without the session name; for an instance, its ID */
   uniqueId: string
 }
+
+/** A user, or a session of a role, that signed a caller-identity request. */
+export interface PrincipalIdentity extends CallerNames {
+  kind: 'principal'
+  entity: IamEntity
+}
+
+/** An instance that signed a caller-identity request with the credentials of its own role. */
+export interface InstanceIdentity extends CallerNames {
+  kind: 'instance'
+}
+
+/** The identity of the signer of a caller-identity request, as STS returned it. */
+export type CallerArnIdentity = PrincipalIdentity | InstanceIdentity
 
 declare const verified: unique symbol
 
@@ -112,11 +128,29 @@ function identityOf(document: XmlElement): Result<VerifiedIdentity, Refusal> {
     name => result && onlyXmlChild(result, name)?.text,
   )
   if (document.namespace !== NAMESPACE || !arn || !userId || !account) return unexpected
+  const instance = parseInstanceRoleArn(arn)
+  if (instance) return instanceIdentity(arn, userId, account, instance)
   const entity = parseIamEntity(arn)
   if (!entity || (entity.type !== 'user' && entity.type !== 'assumed-role')) {
     return failed(createRefusal('principal-type', 'only IAM users and assumed roles can log in'))
   }
   const uniqueId = userId.split(':')[0] ?? ''
   if (entity.account !== account || uniqueId === '') return unexpected
-  return ok({ arn, entity, uniqueId } as VerifiedIdentity)
+  const canonicalArn = canonicalArnOf(entity)
+  return ok({ kind: 'principal', arn, account, canonicalArn, uniqueId, entity } as VerifiedIdentity)
+}
+
+/**
+ * Reads an instance's own identity. Its `UserId` begins with the account, which all instances of an account share,
+ * so the unique ID is the instance's ID. @see docs/spec/login-iam.md#instances
+ */
+function instanceIdentity(
+  arn: string,
+  userId: string,
+  account: string,
+  named: { account: string; instanceId: string },
+): Result<VerifiedIdentity, Refusal> {
+  const uniqueId = named.instanceId
+  if (named.account !== account || userId !== `${account}:aws:ec2-instance:${uniqueId}`) return unexpected
+  return ok({ kind: 'instance', arn, account, canonicalArn: arn, uniqueId } as VerifiedIdentity)
 }

@@ -21,6 +21,8 @@ export interface Role {
   boundIamPrincipalIds: readonly string[]
   inferredEntityType: '' | 'ec2_instance'
   inferredAwsRegion: string
+  /** `allowInstanceIdentityRole`: admits only instances with the credentials of their own role; absent: false */
+  allowInstanceIdentityRole?: boolean
   /** `resolveAwsUniqueIds` is absent in roles that are older than the option: false */
   resolveAwsUniqueIds?: boolean
   /** UUID of the role; a role that is deleted and created again gets a new UUID */
@@ -37,6 +39,12 @@ export interface Role {
 /** Returns the bound principals that have a wildcard. */
 export const wildcardArnsOf = ({ boundIamPrincipalArns }: Pick<Role, 'boundIamPrincipalArns'>): string[] =>
   boundIamPrincipalArns.filter(arn => arn.endsWith('*'))
+
+/** Returns the kind of callers that an iam role admits. */
+export const admittedCallerKind = ({
+  allowInstanceIdentityRole,
+}: Pick<Role, 'allowInstanceIdentityRole'>): 'instance' | 'principal' =>
+  allowInstanceIdentityRole ? 'instance' : 'principal'
 
 /** Reports whether ec2 constraints are checked for a role: for ec2, and for iam with an inferred instance. */
 export const checksInstances = (role: Pick<Role, 'authType' | 'inferredEntityType'>): boolean =>

@@ -24,6 +24,8 @@ export interface LoginRecord {
   /** seconds that the role tag allowed; 0: the tag set no limit */
   tagMaxTtl?: number
   canonicalArn?: string
+  /** `caller`: kind of the caller of a login of type `iam`; absent: a user or a session of a role */
+  caller?: 'instance'
   /** `clientUserId` is absent on tokens that are older than unique IDs */
   clientUserId?: string
   /** `claims` of the token of a login of type `jwt` */

@@ -73,6 +73,18 @@ function assumedRole(partition: AwsPartition, account: string, names: string[]):
   return { type: 'assumed-role', partition, account, name, path: '', session }
 }
 
+/** Matches the ARN that STS returns for the role that EC2 gives to each instance. */
+const INSTANCE_ROLE = /^arn:([a-z-]+):sts::(\d{12}):assumed-role\/aws:ec2-instance\/(i-[0-9a-f]{8,17})$/
+
+/**
+ * Parses the ARN of an instance's own role, which is not the ARN of an IAM entity. Only the form of STS is accepted.
+ * @returns undefined for every other text; never throws
+ */
+export function parseInstanceRoleArn(arn: string): { account: string; instanceId: string } | undefined {
+  const [, partition = '', account, instanceId] = INSTANCE_ROLE.exec(arn) ?? []
+  return account && instanceId && isAwsPartition(partition) ? { account, instanceId } : undefined
+}
+
 /** Returns `arn:P:iam::ACCOUNT:type/name`: without the path, and for an assumed role the ARN of its role. */
 export const canonicalArnOf = (entity: IamEntity): string =>
   `arn:${entity.partition}:iam::${entity.account}:${entity.type === 'assumed-role' ? 'role' : entity.type}/${entity.name}`

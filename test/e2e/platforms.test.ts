@@ -119,6 +119,9 @@ const sso = '/aws-reserved/sso.amazonaws.com/eu-west-1/'
 /** Returns the variables of each platform, by page. A page may have several platforms. */
 const platforms: Readonly<Record<string, Readonly<Record<string, () => Promise<Variables>>>>> = {
   'ec2.md': { instance: async () => ({ AWS_EC2_METADATA_SERVICE_ENDPOINT: started.cluster.metadata_url }) },
+  'ec2-own-role.md': {
+    instance: async () => ({ AWS_EC2_METADATA_SERVICE_ENDPOINT: started.cluster.metadata_url }),
+  },
   'ecs.md': { task: () => containerOf('/ecs/', 'shop-task', '0f4c9a7be1d24c6f') },
   'eks.md': {
     'Pod Identity': () => podOf('/eks/', 'shop-pod'),

@@ -231,6 +231,7 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   queries: 'is not part of a run',
   'prove-policy': 'needs credentials with this policy alone',
   platforms: 'needs a service of each platform',
+  'instance-role': 'needs an instance',
   'token-issuers': 'needs an account in another partition',
 }
 

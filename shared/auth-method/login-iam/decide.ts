@@ -1,6 +1,6 @@
 import { createRefusal } from '../../api/errors.ts'
-import { checksInstances, wildcardArnsOf } from '../../model/role.ts'
-import { canonicalArnOf } from '../../values/arn.ts'
+import type { CallerArnIdentity } from '../../identity-proof/caller-identity.ts'
+import { admittedCallerKind, checksInstances, wildcardArnsOf } from '../../model/role.ts'
 import { defined } from '../../values/defined.ts'
 import type { LoginCheck, WithPassedChecks } from '../login/checks.ts'
 import { commonLoginChecks } from '../login/common-checks.ts'
@@ -15,7 +15,7 @@ const admitted = (facts: IamFacts & Partial<CompleteIamFacts>) =>
     facts.role,
     defined({
       uniqueId: facts.caller.uniqueId,
-      canonicalArn: canonicalArnOf(facts.caller.entity),
+      canonicalArn: facts.caller.canonicalArn,
       fullArn: facts.fullArn,
     }),
   )
@@ -27,9 +27,19 @@ const notBound = ({ roleName }: IamFacts) =>
 export const iamChecksBeforeLookUp: readonly LoginCheck<IamFacts>[] = [
   ...commonLoginChecks,
   {
+    name: 'allow_instance_identity_role',
+    applies: ({ role, caller }) => role.allowInstanceIdentityRole === true || caller.kind === 'instance',
+    seen: ({ caller }) => caller.kind,
+    wanted: ({ role }) => admittedCallerKind(role),
+    refuse: ({ role, caller }) =>
+      caller.kind === admittedCallerKind(role)
+        ? undefined
+        : createRefusal('instance-identity-role', 'the role does not admit this kind of caller'),
+  },
+  {
     name: 'bound_iam_principal_arn',
     applies: ({ role }) => role.boundIamPrincipalArns.length > 0,
-    seen: ({ caller }) => ({ arn: canonicalArnOf(caller.entity), unique_id: caller.uniqueId }),
+    seen: ({ caller }) => ({ arn: caller.canonicalArn, unique_id: caller.uniqueId }),
     // a principal that was deleted and created again has the bound ARN, and another unique ID
     wanted: ({ role }) => ({ arn: role.boundIamPrincipalArns, unique_id: role.boundIamPrincipalIds }),
     refuse: facts => (admitted(facts) === 'no' ? notBound(facts) : undefined),
@@ -37,7 +47,7 @@ export const iamChecksBeforeLookUp: readonly LoginCheck<IamFacts>[] = [
   {
     name: 'inferred_entity_type',
     applies: ({ role }) => role.inferredEntityType !== '',
-    seen: ({ caller }) => caller.entity.session ?? null,
+    seen: ({ caller }) => (caller.kind === 'instance' ? caller.uniqueId : caller.entity.session) ?? null,
     wanted: () => 'an instance ID as the name of the session',
     refuse: ({ caller }) =>
       inferredInstanceId(caller) === undefined
@@ -95,12 +105,13 @@ export function decideIamLogin(
       authType: 'iam',
       role: roleName,
       roleId: role.roleId,
-      account: caller.entity.account,
-      canonicalArn: canonicalArnOf(caller.entity),
+      ...(caller.kind === 'instance' ? { caller: caller.kind } : {}),
+      account: caller.account,
+      canonicalArn: caller.canonicalArn,
       clientUserId: caller.uniqueId,
       ...(inferred ? { instanceId: inferred.instanceId, region: inferred.region } : {}),
     },
-    displayName: [caller.entity.name, caller.entity.session].filter(Boolean).join('/'),
+    displayName: displayNameOf(caller),
     metadata: { role_id: role.roleId, ...chosen },
     disclosed: {},
     alias: { name: facts.aliasName, metadata: chosen },
@@ -109,10 +120,15 @@ export function decideIamLogin(
   }
 }
 
+const displayNameOf = (caller: CallerArnIdentity): string =>
+  caller.kind === 'instance'
+    ? `ec2-instance/${caller.uniqueId}`
+    : [caller.entity.name, caller.entity.session].filter(Boolean).join('/')
+
 const knownOf = ({ caller, inferred, role }: CompleteIamFacts): Record<string, string> => ({
-  account_id: caller.entity.account,
+  account_id: caller.account,
   auth_type: 'iam',
-  canonical_arn: canonicalArnOf(caller.entity),
+  canonical_arn: caller.canonicalArn,
   client_arn: caller.arn,
   client_user_id: caller.uniqueId,
   inferred_aws_region: inferred ? role.inferredAwsRegion : '',

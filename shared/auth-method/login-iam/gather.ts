@@ -1,4 +1,5 @@
 import type { AskAws, AwsQuestion, Call, MountCall } from '../../api/call.ts'
+import { createRefusal } from '../../api/errors.ts'
 import {
   type CallerArnIdentity,
   readCallerIdentity,
@@ -9,7 +10,6 @@ import { rebuildStsRequest, serverIdHeaders } from '../../identity-proof/sts-req
 import type { AwsClientConfig, IdentityConfig } from '../../model/config.ts'
 import { maxTtlOfMount } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
-import { canonicalArnOf } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { defaultClientSettings } from '../config/client-settings.ts'
@@ -33,14 +33,16 @@ function keysOfCaller(call: LoginCall, caller: CallerArnIdentity): Key[] {
   const { accessor } = call.mount
   const { keyHints } = call.ports
   const roleName = roleNameOf(call, caller)
+  if (roleName === '') return []
   const kind = keyHints.get(keyHintName.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
   const roleId = keyHints.get(keyHintName.roleId(accessor, roleName)) ?? ''
   const alias = kind && aliasOf(kind, roleId, caller)
   return [...iamKeys(accessor, roleName), ...(alias ? [key('alias', accessor, alias)] : [])]
 }
 
-const roleNameOf = ({ parameters }: LoginCall, { entity }: CallerArnIdentity): string =>
-  parameters.role || lowerAscii(entity.name)
+/** Returns the name of the login's role; empty if the request names none and an instance calls. */
+const roleNameOf = ({ parameters }: LoginCall, caller: CallerArnIdentity): string =>
+  parameters.role || (caller.kind === 'instance' ? '' : lowerAscii(caller.entity.name))
 
 /**
  * Builds the question that sends the caller's request to STS and reads the caller's identity from the response. The rebuilt
@@ -92,6 +94,8 @@ export async function gatherIamFacts(call: LoginCall, caller: VerifiedIdentity):
   const mount = call.mount
   const roleName = roleNameOf(call, caller)
   const { accessor } = mount
+  if (roleName === '')
+    return throwLoginRefusal(createRefusal('role-required', 'role is required for this kind of caller'))
   const [client, config, role] = await call.fetched.read(iamKeys(accessor, roleName))
   if (!role) throw unknownRoleError(roleName)
   const identity = config?.data ?? defaultIdentityConfig
@@ -117,7 +121,7 @@ const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Calle
   ({
     role_id: roleId,
     unique_id: caller.uniqueId,
-    canonical_arn: canonicalArnOf(caller.entity),
+    canonical_arn: caller.canonicalArn,
     full_arn: caller.arn,
   })[kind]
 
@@ -130,15 +134,16 @@ export async function lookUpCaller(
   { facts: { role, caller }, client }: GatheredIamFacts,
   ask: AskAws,
 ): Promise<CallerLookUps> {
-  const { entity, uniqueId } = caller
-  const isWild = roleAdmitsPrincipal(role, { uniqueId, canonicalArn: canonicalArnOf(entity) }) === 'look-up'
+  const { account, uniqueId } = caller
+  // only IAM knows the full ARN of a principal; an instance has no other ARN
+  const entity = caller.kind === 'principal' ? caller.entity : undefined
+  const wild = roleAdmitsPrincipal(role, caller) === 'look-up' ? entity : undefined
   const id = role.inferredEntityType === '' ? undefined : inferredInstanceId(caller)
-  if (!isWild && id === undefined) return { fullArn: undefined, inferred: undefined }
-  const { account, partition } = entity
+  if (!wild && id === undefined) return { fullArn: undefined, inferred: undefined }
   const [sts] = await call.fetched.read([key('sts-role', call.mount.accessor, account)])
   const accessTo = (region: string) => ({ account, region, client, sts })
-  const fullArn = isWild
-    ? await findFullPrincipalArn(call, accessTo(iamRegionOf(partition)), entity, uniqueId, ask)
+  const fullArn = wild
+    ? await findFullPrincipalArn(call, accessTo(iamRegionOf(wild.partition)), wild, uniqueId, ask)
     : undefined
   if (id === undefined) return { fullArn, inferred: undefined }
   const region = role.inferredAwsRegion

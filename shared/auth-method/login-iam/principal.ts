@@ -32,6 +32,11 @@ export function roleAdmitsPrincipal(role: Binding, principal: PrincipalFacts): '
 
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
 
-/** Returns the instance ID in a session name, because EC2 names sessions after their instances; undefined for other sessions. */
-export const inferredInstanceId = ({ entity }: CallerArnIdentity): string | undefined =>
-  entity.session !== undefined && INSTANCE.test(entity.session) ? entity.session : undefined
+/**
+ * Returns the ID of the instance that called with its own role, or the instance ID in a session name, because EC2
+ * names sessions after their instances; undefined for other callers.
+ */
+export function inferredInstanceId(caller: CallerArnIdentity): string | undefined {
+  const id = caller.kind === 'instance' ? caller.uniqueId : caller.entity.session
+  return id !== undefined && INSTANCE.test(id) ? id : undefined
+}

@@ -1,7 +1,7 @@
 import type { AskAws, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Mount } from '../../model/mount.ts'
-import type { Role } from '../../model/role.ts'
+import { admittedCallerKind, type Role } from '../../model/role.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { key } from '../../storage/kinds.ts'
 import { type IamEntity, parseIamEntity } from '../../values/arn.ts'
@@ -19,7 +19,7 @@ import {
 
 /**
  * Checks the renewal of an iam login. The principal of the login must still be bound, and an inferred instance must
- * still run. The renewal does not check the other bindings again. @see docs/spec/login-iam.md#renewal
+ * still run. The role must still admit the kind of the caller. The renewal does not check the other bindings again. @see docs/spec/login-iam.md#renewal
  */
 export async function checkIamRenewal(
   call: Call,
@@ -28,7 +28,8 @@ export async function checkIamRenewal(
   ask: AskAws,
 ): Promise<RenewalInput> {
   const entity = parseIamEntity(login.canonicalArn ?? '')
-  if (!entity) throw renewalDeniedError('login-unknown')
+  const kind = login.caller ?? 'principal'
+  if (!entity && kind === 'principal') throw renewalDeniedError('login-unknown')
   const [roleItem, client, sts] = await call.ports.store.read([
     key('role', mount.accessor, login.role),
     key('client-config', mount.accessor),
@@ -36,7 +37,9 @@ export async function checkIamRenewal(
   ])
   const role = requireSameRole(roleItem, login)
   const items = { client, sts }
-  await checkPrincipal(call, role, login, entity, items, ask)
+  if (kind !== admittedCallerKind(role)) throw renewalDeniedError('instance-identity-role')
+  // a role that admits instances binds no principal
+  if (entity) await checkPrincipal(call, role, login, entity, items, ask)
   await checkInferred(call, role, login, items, ask)
   const { ttl, maxTtl, period } = role.token
   return { ttl, methodMax: maxTtl, period, changes: [] }

@@ -23,6 +23,9 @@ export const roleFields = {
   ),
   inferred_entity_type: textField('`ec2_instance` to look up the instance behind an iam login'),
   inferred_aws_region: textField('Region in which instances are looked up'),
+  allow_instance_identity_role: boolField(
+    'Admit only EC2 instances with the credentials of their own role; needs `inferred_entity_type`',
+  ),
   resolve_aws_unique_ids: boolField(
     'Bind principals by unique ID rather than by name; cannot be switched off later',
   ),

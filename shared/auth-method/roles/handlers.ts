@@ -86,6 +86,7 @@ export const roleAnswer = (role: Role): Record<string, unknown> => ({
   bound_iam_principal_id: role.boundIamPrincipalIds,
   inferred_entity_type: role.inferredEntityType,
   inferred_aws_region: role.inferredAwsRegion,
+  ...(role.allowInstanceIdentityRole ? { allow_instance_identity_role: true } : {}),
   resolve_aws_unique_ids: role.resolveAwsUniqueIds ?? false,
   role_id: role.roleId,
   role_tag: role.roleTag,

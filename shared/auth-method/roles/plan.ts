@@ -61,6 +61,7 @@ export function planRole(facts: RoleFacts): RolePlan {
     findJwtRoleFault(facts.parameters, role) ??
     partitionFault(role) ??
     inferenceFault(role) ??
+    instanceRoleFault(role) ??
     bindingFault(role) ??
     principalFault(role) ??
     ec2OnlyFault(role)
@@ -85,6 +86,7 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
   const byDefault = stored === undefined && authType !== 'jwt'
   const resolves = parameters.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? byDefault
   const claims = mergeClaimBindings(stored?.claims ?? {}, parameters)
+  const ownRoles = parameters.allow_instance_identity_role ?? stored?.allowInstanceIdentityRole ?? false
   const caps = parameters.cap_to_session ?? stored?.capToSession ?? false
   return {
     authType,
@@ -98,6 +100,7 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
       stored?.inferredEntityType ??
       '') as Role['inferredEntityType'],
     inferredAwsRegion: parameters.inferred_aws_region ?? stored?.inferredAwsRegion ?? '',
+    ...(ownRoles ? { allowInstanceIdentityRole: true } : {}),
     resolveAwsUniqueIds: resolves,
     roleId: stored?.roleId ?? fresh.roleId,
     hmacKey: stored?.hmacKey ?? fresh.hmacKey,
@@ -141,6 +144,15 @@ function inferenceFault({ authType, inferredEntityType, inferredAwsRegion }: Rol
   if (inferredEntityType !== 'ec2_instance') return 'inferred_entity_type must be ec2_instance'
   if (inferredAwsRegion === '') return 'inferred_entity_type needs inferred_aws_region'
   return partitionOfRegion(inferredAwsRegion) ? undefined : 'inferred_aws_region is not a region'
+}
+
+function instanceRoleFault(role: Role): string | undefined {
+  if (!role.allowInstanceIdentityRole) return undefined
+  if (role.inferredEntityType === '')
+    return 'allow_instance_identity_role applies only to iam roles that infer an ec2 instance'
+  return role.boundIamPrincipalArns.length > 0
+    ? 'allow_instance_identity_role and bound_iam_principal_arn exclude each other'
+    : undefined
 }
 
 function bindingFault(role: Role): string | undefined {

@@ -59,6 +59,7 @@ const role = withTitle(
       ...Object.fromEntries(
         claimBindingNames.map(name => [name, shapeOfValue(claimBindings[name].neutral)] as const),
       ),
+      allow_instance_identity_role: flagShape,
       cap_to_session: flagShape,
       ...terms.optional,
     },

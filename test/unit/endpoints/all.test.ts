@@ -69,6 +69,7 @@ describe('endpoints of the documented API', () => {
       'A/config/identity jwt_alias',
       'A/config/identity jwt_metadata',
       'A/login jwt',
+      'A/role/:role allow_instance_identity_role',
       'A/role/:role bound_eks_cluster_arn',
       'A/role/:role bound_federated_provider',
       'A/role/:role bound_identity_store_user_id',

@@ -23,7 +23,10 @@ const usual = resultOf(usualCaller)
 describe("the identity in STS's response", () => {
   test('an assumed role is read with its session name', () => {
     const value = {
+      kind: 'principal',
       arn: usualCaller.Arn,
+      account: '111122223333',
+      canonicalArn: 'arn:aws:iam::111122223333:role/app',
       uniqueId: 'AROA0123456789EXAMPLE',
       entity: {
         type: 'assumed-role',

@@ -8,7 +8,7 @@ import type { Role } from '../../../../shared/model/role.ts'
 import type { AwsTarget } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
-import { callerOf, usualArn } from '../../../builders/iam-facts.ts'
+import { callerOf, instanceCaller, usualArn } from '../../../builders/iam-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
 import { askAlways, callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { item, plainCipher } from '../../../support/tables/items.ts'
@@ -90,6 +90,35 @@ describe('the alias of an iam login', () => {
     ['full_arn', usualArn],
   ] as const)('%s: %s', async (iamAlias, name) => {
     expect((await factsOf({ identity: { ...defaultIdentityConfig, iamAlias } })).aliasName).toBe(name)
+  })
+})
+
+describe('an instance with its own role', () => {
+  const caller = instanceCaller(usualInstance.id)
+  const given = { caller, parameters: { role: 'dev' }, roles: { dev: iamRole() } }
+
+  test('the role must be named', async () => {
+    await expect(factsOf({ caller, roles: { dev: iamRole() } })).rejects.toThrow(
+      'role is required for this kind of caller',
+    )
+  })
+
+  test.each([
+    ['role_id', iamRole().roleId],
+    ['unique_id', usualInstance.id],
+    ['canonical_arn', caller.arn],
+    ['full_arn', caller.arn],
+  ] as const)('the alias %s is %s', async (iamAlias, name) => {
+    const facts = await factsOf({ ...given, identity: { ...defaultIdentityConfig, iamAlias } })
+    expect(facts.aliasName).toBe(name)
+  })
+
+  test('IAM is not asked, even if a role has a wildcard', async () => {
+    const wild = { boundIamPrincipalIds: [], boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/*'] }
+    const { asked, gathered, call } = world({ ...given, roles: { dev: inferringRole(wild) } })
+    const { fullArn, inferred } = await lookUpCaller(call, await gathered, askAlways)
+    expect([asked, fullArn]).toEqual([[`${usualInstance.id} in 111122223333 eu-west-1`], undefined])
+    expect(inferred).toMatchObject({ instanceId: usualInstance.id, account: '111122223333' })
   })
 })
 

@@ -194,6 +194,44 @@ describe('renewal of a login with an inferred instance', () => {
   })
 })
 
+describe('renewal of a login by an instance with its own role', () => {
+  const none = { boundIamPrincipalArns: [], boundIamPrincipalIds: [] }
+  const own: World['login'] = {
+    caller: 'instance',
+    canonicalArn: `arn:aws:sts::111122223333:assumed-role/aws:ec2-instance/${usualInstance.id}`,
+    clientUserId: usualInstance.id,
+    instanceId: usualInstance.id,
+    region: 'eu-west-1',
+  }
+  const role = inferringRole({ ...none, allowInstanceIdentityRole: true })
+
+  test('the renewal asks EC2 for the instance and never asks IAM', async () => {
+    const { asked, renewal } = renew({ role, login: own })
+    await renewal
+    expect(asked).toEqual([`${usualInstance.id} in 111122223333 eu-west-1`])
+  })
+
+  test.each<[string, World, string]>([
+    ['the instance is gone', { instance: undefined }, 'instance-not-running'],
+    ['the instance stopped', { instance: { ...usualInstance, state: 'stopped' } }, 'instance-not-running'],
+    ['the role lost the field', { role: inferringRole(none) }, 'instance-identity-role'],
+    [
+      'the role admits all roles of the account instead',
+      { role: wild, principal: found },
+      'instance-identity-role',
+    ],
+    ['the role was made again', { role: { ...role, roleId: 'another' } }, 'role-recreated'],
+    ['the role is gone', { role: undefined }, 'role-gone'],
+    ['the token belongs to a session', { login: { ...own, ...session() } }, 'instance-identity-role'],
+  ])('denied: %s', async (_, world, why) => {
+    expect(await refusal({ role, login: own, ...world })).toEqual(['permission_denied', `renewal-${why}`])
+  })
+})
+
+function session() {
+  return { caller: undefined as unknown as string, canonicalArn: APP }
+}
+
 function withoutId() {
   return { clientUserId: undefined as unknown as string }
 }

@@ -63,6 +63,26 @@ describe('creating a role', () => {
       'at least one bound constraint',
     ],
     ['another type', { ...iam, auth_type: 'ecs' }, 'auth_type must be ec2 or iam'],
+    [
+      'an own role of instances without inferring',
+      { ...iam, allow_instance_identity_role: true },
+      'allow_instance_identity_role applies only to iam roles that infer an ec2 instance',
+    ],
+    [
+      'an own role of instances on ec2',
+      { ...ec2, allow_instance_identity_role: true },
+      'allow_instance_identity_role applies only to iam roles that infer an ec2 instance',
+    ],
+    [
+      'an own role of instances with a principal',
+      { ...inferring, allow_instance_identity_role: true },
+      'allow_instance_identity_role and bound_iam_principal_arn exclude each other',
+    ],
+    [
+      'an own role of instances without constraint',
+      { ...inferring, bound_iam_principal_arn: '', allow_instance_identity_role: true },
+      'at least one bound constraint',
+    ],
     ['an empty type', { ...iam, auth_type: '' }, 'auth_type must be ec2 or iam'],
     ['a principal on ec2', { ...ec2, bound_iam_principal_arn: APP }, 'applies only to iam roles'],
     [
@@ -126,6 +146,16 @@ describe('creating a role', () => {
   test('a list may be comma-separated text, and duplicates are dropped with case kept', () => {
     const { role } = plan({ auth_type: 'EC2', bound_ami_id: 'ami-B, ami-a,,ami-B' })
     expect([role.authType, role.bound.bound_ami_id]).toEqual(['ec2', ['ami-B', 'ami-a']])
+  })
+
+  test('a role that admits only instances binds no principal, and the field can be cleared', () => {
+    const { bound_iam_principal_arn: _, ...bare } = inferring
+    const own = { ...bare, bound_account_id: '111122223333', allow_instance_identity_role: true }
+    expect(plan(own).role).toMatchObject({ allowInstanceIdentityRole: true, boundIamPrincipalArns: [] })
+    const cleared = plan(own, { allow_instance_identity_role: false }).role
+    expect(cleared).not.toHaveProperty('allowInstanceIdentityRole')
+    expect(plan(own, { bound_ami_id: 'ami-1' }).role).toHaveProperty('allowInstanceIdentityRole')
+    expect(() => plan(own, { bound_iam_principal_arn: APP })).toThrow('exclude each other')
   })
 
   test('a role_tag of 127 characters is accepted', () => {
