@@ -78,6 +78,7 @@ const INSTANCE_ROLE = /^arn:([a-z-]+):sts::(\d{12}):assumed-role\/aws:ec2-instan
 
 /**
  * Parses the ARN of an instance's own role, which is not the ARN of an IAM entity. Only the form of STS is accepted.
+ * @see docs/look-up/unverified.md#instance-role
  * @returns undefined for every other text; never throws
  */
 export function parseInstanceRoleArn(arn: string): { account: string; instanceId: string } | undefined {
