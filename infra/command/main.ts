@@ -6,8 +6,9 @@ import { CommandEnded, type ExitName, exitCodes } from './ended.ts'
 import { explainLogin } from './login/explain.ts'
 import { runHelper, runLogin } from './login/runs.ts'
 import { type CommandName, type ParsedCommand, parseCommandLine } from './options.ts'
-import { createTerminalWriter, escapeToOneLine, usesColours } from './output.ts'
+import { createTerminalWriter, escapeToOneLine, type TerminalText, usesColours } from './output.ts'
 import type { CommandPorts } from './ports.ts'
+import { createProgressLine } from './progress.ts'
 import { openProveAccount } from './prove/account.ts'
 import { prove } from './prove/prove.ts'
 import { type NamedCluster, parseNamedCluster } from './set/look.ts'
@@ -21,9 +22,20 @@ const env = process.env
 env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 const terminal = openTerminal()
 
-const print = createTerminalWriter(process.stdout, usesColours(process.stdout, env))
+const progressLine = createProgressLine(process.stderr, env)
+const show = createTerminalWriter(process.stdout, usesColours(process.stdout, env))
 const complain = createTerminalWriter(process.stderr)
-const say = (text: string): void => complain(`${text}\n`)
+const print = (text: TerminalText): void => {
+  progressLine.clear()
+  show(text)
+}
+const say = (text: string): void => {
+  progressLine.clear()
+  complain(`${text}\n`)
+}
+/** Asks the user, and shows no progress meanwhile. */
+const ask = (...question: Parameters<typeof terminal.line>): Promise<string | undefined> =>
+  progressLine.hideDuring(() => terminal.line(...question))
 const ports: CommandPorts = { environment: env, print, say }
 
 if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
@@ -37,7 +49,15 @@ if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
 const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitName | number>>> = {
   login: read => runLogin(read, ports),
   explain: read => explainLogin(read, ports),
-  agent: read => runAgent(read, ports),
+  // from its first message on, the agent tells its waits, and a program may use the terminal
+  agent: read =>
+    runAgent(read, {
+      ...ports,
+      say: text => {
+        progressLine.stop()
+        say(text)
+      },
+    }),
   lookup: read => runTokenCall({ ...read, command: 'lookup' }, ports),
   renew: read => runTokenCall({ ...read, command: 'renew' }, ports),
   revoke: read => runTokenCall({ ...read, command: 'revoke' }, ports),
@@ -150,7 +170,7 @@ async function proof({ values, flags, words }: ParsedCommand): Promise<ExitName>
 }
 
 async function confirmed(question: string): Promise<boolean> {
-  const answer = await terminal.line(`${question} [y/N] `)
+  const answer = await ask(`${question} [y/N] `)
   if (answer === undefined) say('No answer. Use --yes to continue without questions.')
   return /^(y|yes)$/i.test(answer?.trim() ?? '')
 }
@@ -158,7 +178,7 @@ async function confirmed(question: string): Promise<boolean> {
 /** Reads the operation token. The token is never an argument, because all users of a machine can see arguments. */
 async function operationToken(): Promise<string> {
   const kept = env['CLOUD_AUTH_OPERATION_TOKEN']
-  const token = kept || (await terminal.line('DR operation token: ', { hidden: true }))?.trim()
+  const token = kept || (await ask('DR operation token: ', { hidden: true }))?.trim()
   if (!token)
     throw new CommandEnded(
       'usage',
@@ -174,9 +194,16 @@ const unexpected = (error: unknown): CommandEnded =>
     `unexpected error: ${escapeToOneLine(error instanceof Error ? error.message : String(error))}`,
   )
 
+/** Reports whether a command shows that it waits. `status --watch` prints by itself, and other programs read the helper. */
+const showsProgress = ({ command, flags }: ParsedCommand): boolean =>
+  command !== 'token-helper' && !flags.has('watch')
+
 async function main(): Promise<ExitName | number> {
   const read = parseCommandLine(process.argv.slice(2), env)
-  if (typeof read !== 'string') return runs[read.command](read)
+  if (typeof read !== 'string') {
+    if (showsProgress(read)) progressLine.start(`cloud-auth ${read.command}`)
+    return runs[read.command](read)
+  }
   print(read)
   return 'done'
 }
@@ -192,5 +219,6 @@ try {
   say(exit === 'usage' ? `${message}; see cloud-auth --help` : message)
   process.exitCode = exitCodes[exit]
 } finally {
+  progressLine.stop()
   terminal.close()
 }

@@ -1,13 +1,16 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { buildPrograms } from '../../infra/build/command.ts'
 import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { HOME_ACCOUNT } from '../../infra/local/provider/home.ts'
 import { startCommand } from '../support/programs/command.ts'
+import { eventually } from '../support/programs/killed-hosts.ts'
 import { aws, cluster, done, fresh, tokenWith } from '../support/service/cluster.ts'
+import { webServer } from '../support/service/server.ts'
 
 // Runs the bundled command in processes and in a real shell, against a real cluster. The imitated AWS checks
 // every signature.
@@ -269,6 +272,33 @@ test('status --watch prints one line for each check, and Ctrl-C ends the command
       verdict: 'done',
       clusters: [{ name: 'ours', role: 'disabled', serves: true }],
     })
+})
+
+test('a command that waits shows its progress on a terminal only', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { url, requests } = await webServer(onTestFinished, (_, response) => {
+    void released.then(() => response.end('{"data": {"path": "auth/x"}}'))
+  })
+  const seen = { ...variables, VAULT_ADDR: url, VAULT_TOKEN: 'hvs.x', NO_COLOR: '1', TERM: 'xterm' }
+  const piped = startCommand(['lookup'], seen, { file })
+  await eventually(() => requests[0])
+  // on the terminal, standard output and standard error are one stream
+  const typed = spawn('script', ['-qefc', 'cloud-auth lookup', '/dev/null'], {
+    env: { ...seen, PATH: `${variables['PATH']}:${process.env['PATH']}`, SHELL: '/bin/sh' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const closed = once(typed, 'close')
+  let shown = ''
+  typed.stdout.setEncoding('utf8').on('data', text => {
+    shown += text
+  })
+  await eventually(() => (shown.split('waiting for').length > 2 ? shown : undefined))
+  release()
+  await closed
+  expect(shown.replaceAll('\r\x1b[K', '<')).toMatch(
+    /^(<cloud-auth lookup: waiting for \d+ s){2,}<path {15}auth\/x\r\n$/,
+  )
+  expect(await piped.ended).toEqual({ status: 0, stdout: 'path               auth/x\n', stderr: '' })
 })
 
 test('the build of the command is one executable file without npm dependencies', () => {
