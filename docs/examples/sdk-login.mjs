@@ -3,7 +3,8 @@ import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 
 const { BASE, ROLE, MOUNT = 'cloud' } = process.env
 
-async function post(path, body, token) {
+/** Sends a request, and returns the `auth` of the answer. */
+export async function post(path, body, token) {
   const answer = await fetch(`${BASE}/${path}`, {
     method: 'POST',
     headers: token ? { 'x-vault-token': token } : {},

@@ -58,6 +58,8 @@ describe('the pages for one cluster', () => {
       policies: expect.arrayContaining(['default', 'demo']),
       mounts: expect.arrayContaining(['cloud/']),
       roles: ['demo-ec2', 'demo-iam', 'demo-jwt'],
+      jwt: expect.arrayContaining(['bound_audiences', 'organizations', 'blocked_accounts']),
+      issuers: [expect.stringMatching(/^[0-9a-f-]{36}$/)],
     })
     const saved = readFileSync(`${started.checkout}/configuration.json`, 'utf8')
     expect(saved).not.toMatch(/hvs\.|secret_key|hmac_key/)

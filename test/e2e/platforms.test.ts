@@ -212,6 +212,39 @@ test('the page on programs logs in and renews in each language', async () => {
   for (const output of outputs) if (output !== undefined) expect(output).toMatch(LOGGED_IN)
 })
 
+test('the page on tokens of AWS switches them on, logs in by command, Node and Python, and blocks the account', async () => {
+  const page = 'docs/do/jwt-logins.md'
+  const member = '444455556666'
+  await started.aws.putOrganization({
+    account: member,
+    organizationId: 'o-a1b2c3d4e5',
+    path: 'o-a1b2c3d4e5/r-ab12/ou-ab12-11111111',
+  })
+  await started.aws.federation({ account: member })
+  await started.aws.putRole({ account: member, name: 'shop' })
+  const session = await started.aws.session({ account: member, role: 'shop', session: 'i-1' })
+  const variables = {
+    ...common(),
+    AWS_ENDPOINT_URL_STS: started.cluster.provider_url,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: session.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: session.secretAccessKey,
+    AWS_SESSION_TOKEN: session.sessionToken,
+  }
+  const blocks = blocksOf(page)
+  const [written, byCommand, byNode, byPython, blocked, ...more] = await pasteAll(blocks, variables)
+  expect(more).toEqual([])
+  expect(written).toMatch(/admits every user and role/)
+  expect(byCommand).toMatch(TOKEN)
+  expect(byNode).toMatch(LOGGED_IN)
+  // a machine without Python is reported by the helper
+  if (byPython !== undefined) expect(byPython).toMatch(LOGGED_IN)
+  expect(blocked).toMatch(new RegExp(`^[0-9a-f-]{36} ${member} true$`, 'm'))
+  const block = (blocks.at(-1) ?? '').replace('111122223333', member)
+  const again = pasteAll([blocks[0] ?? '', block, blocks[1] ?? ''], variables)
+  await expect(again).rejects.toThrow(/the issuer of the token is not trusted here/)
+})
+
 test('a pod whose service account the trust policy does not name gets no credentials', async () => {
   const variables = await webIdentityOf('/eks/', 'shop-pod', pod, 'system:serviceaccount:shop:other')
   const [role = '', login = ''] = blocksOf(`${folder}/eks.md`)

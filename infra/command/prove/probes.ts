@@ -196,6 +196,9 @@ const WITH_PEER = 'needs a second region: --peer-region'
 const TWO_REGIONS = 'needs a second region, and other settings than those of the released templates'
 const OTHER_SETTINGS = 'needs other settings than those of the released templates'
 const UNDER_LOAD = 'needs load'
+const EACH_PLATFORM = 'needs a service of each platform'
+const PUBLIC_ANSWER = 'needs a call outside the account, which a run does not make'
+const FEDERATION = 'needs outbound federation, which a run does not switch on'
 
 /** The claims that a run does not check, with the reasons. */
 export const unaskedClaims: Readonly<Record<string, string>> = {
@@ -230,9 +233,17 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   alarms: 'needs longer than a run',
   queries: 'is not part of a run',
   'prove-policy': 'needs credentials with this policy alone',
-  platforms: 'needs a service of each platform',
+  platforms: EACH_PLATFORM,
   'instance-role': 'needs an instance',
   'token-issuers': 'needs an account in another partition',
+  'unknown-issuer': PUBLIC_ANSWER,
+  'issuer-domain': PUBLIC_ANSWER,
+  'issuer-keys': 'needs days, in which AWS replaces a key',
+  'issuer-renewal': FEDERATION,
+  'token-quota': UNDER_LOAD,
+  'organization-path': 'needs an account in an organization',
+  'session-claims': EACH_PLATFORM,
+  'web-tokens': FEDERATION,
 }
 
 export interface ProbeResults {
