@@ -1,4 +1,5 @@
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import dns from 'node:dns'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { callWatch } from '../../support/requests/logins.ts'
 import {
   AUDIENCE,
@@ -50,6 +51,17 @@ describe('login by a token that AWS signed', () => {
     expect(issuer.data).toMatchObject({ account_id: from.account, learnt: true, issuer: from.issuer })
     const { body: listed } = await done('LIST', `${mount}/config/jwt/issuers`)
     expect(listed.data.keys).toContain(from.id)
+  })
+
+  test('looks up no name on this host, also when keys are fetched', async () => {
+    const lookups = vi.spyOn(dns, 'lookup')
+    const unknown = await tokenAccount()
+    const calls = callWatch()
+    await calls()
+    expect((await login(mount, await tokenOf(unknown), { role: 'app' })).status).toBe(200)
+    expect((await calls()).filter(({ service }) => service === 'oidc')).toHaveLength(1)
+    expect(lookups.mock.calls.map(([name]) => name).filter(name => name !== '127.0.0.1')).toEqual([])
+    lookups.mockRestore()
   })
 
   test('uses the name of the role in the subject by default', async () => {
