@@ -193,11 +193,11 @@ export interface ProviderSettings {
   stsRegion: string
 }
 
-/** A user, role or instance profile as IAM knows it. */
+/** A user (AIDA…), role (AROA…) or instance profile (AIPA…) as IAM knows it. `trustPolicy`: JSON, only of roles. */
 export interface IamPrincipal {
   arn: string
-  /** AIDA…, AROA…, AIPA… */
   uniqueId: string
+  trustPolicy?: string
 }
 
 export interface InstanceProfile extends IamPrincipal {

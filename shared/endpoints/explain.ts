@@ -1,7 +1,15 @@
 import { type EndpointGroup, endpointRow } from '../api/endpoint.ts'
 import { explainLoginPhases } from '../auth-method/explain.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
+import {
+  reviewMountFields,
+  reviewMountPhases,
+  reviewRoleFields,
+  reviewRolePhases,
+} from '../auth-method/review/review.ts'
 import { key } from '../storage/kinds.ts'
+
+const review = { path: '/auth/:mount/review', uses: ['principals'] } as const
 
 /** A group of its own, because it makes the same AWS calls as a login and needs the same grants. */
 export const explainGroup: EndpointGroup = {
@@ -15,6 +23,19 @@ export const explainGroup: EndpointGroup = {
       answers: 'data',
       subject: ({ mount, pathParameters }) => key('role', mount, pathParameters['role'] ?? ''),
       handle: { phases: () => explainLoginPhases },
+    }),
+    endpointRow.get({
+      ...review,
+      summary: 'Review the mount: weak settings, roles and certificates, worst first',
+      fields: reviewMountFields,
+      handle: { phases: () => reviewMountPhases },
+    }),
+    endpointRow.post({
+      ...review,
+      summary: 'Review a role before it is written; nothing is stored',
+      fields: reviewRoleFields,
+      answers: 'data',
+      handle: { phases: () => reviewRolePhases },
     }),
   ],
 }

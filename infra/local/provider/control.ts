@@ -80,8 +80,8 @@ const commands = {
   ),
   putRole: defineControlCommand(
     controlInputSchemas.newRole,
-    (aws, { trusts = null, externalId = null, webIdentity, ...rest }) =>
-      putIamRole(aws, { ...rest, trusts, externalId, webIdentity }),
+    (aws, { trusts = null, externalId = null, webIdentity, trustPolicy, ...rest }) =>
+      putIamRole(aws, { ...rest, trusts, externalId, webIdentity, trustPolicy }),
   ),
   deleteRole: defineControlCommand(controlInputSchemas.named, (aws, { account, name }) =>
     done(deleteIamRole(aws, account, name)),

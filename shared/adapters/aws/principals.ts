@@ -20,6 +20,15 @@ function readPrincipal(arn: string | undefined, uniqueId: string | undefined): I
   return { arn, uniqueId }
 }
 
+/** IAM returns policies URL-encoded. A policy that cannot be decoded stays encoded. */
+function decodePolicy(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return encoded
+  }
+}
+
 /** One attempt to look up an IAM entity. */
 type Look<T> = SdkCallAttempt<IAMClient, T>
 
@@ -44,7 +53,9 @@ const lookUps = {
     (name: string): Look<IamPrincipal> =>
     async (client, options) => {
       const { Role } = await client.send(new GetRoleCommand({ RoleName: name }), options)
-      return readPrincipal(Role?.Arn, Role?.RoleId)
+      const principal = readPrincipal(Role?.Arn, Role?.RoleId)
+      const encoded = Role?.AssumeRolePolicyDocument
+      return encoded === undefined ? principal : { ...principal, trustPolicy: decodePolicy(encoded) }
     },
   'instance-profile': lookUpProfile,
 }

@@ -38,18 +38,7 @@ export const writeRolePhases: RequestPhases<RoleCall, undefined, Planned, Resolv
   gather: async call => {
     const place = subjectKeyOf(call, 'role')
     const stored = subjectOf(call, 'role')
-    const facts = defined({
-      stored: stored?.data,
-      parameters: call.parameters,
-      defaultAuthType: isLegacyEc2(call.mount) ? 'ec2' : 'iam',
-      jwtConfigured: call.parameters.auth_type === 'jwt' && (await isJwtConfigured(call)),
-      mountMax: maxTtlOfMount(call.mount),
-      fresh: {
-        roleId: call.ports.entropy.uuid(),
-        hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
-      },
-    } as const)
-    return { ...planRole(facts), place, stored }
+    return { ...(await planRoleWrite(call, place, stored)), place, stored }
   },
   ask: async (call, { role, resolve }, ask) =>
     resolve.length === 0
@@ -60,6 +49,29 @@ export const writeRolePhases: RequestPhases<RoleCall, undefined, Planned, Resolv
       [replaceItem(place, stored, { ...role, boundIamPrincipalIds: ids }), ...changes],
       noContentAnswer(warnings),
     ),
+}
+
+/**
+ * Builds the role that a request to write `place` would store.
+ * @throws ApiError `invalid_request`
+ */
+export async function planRoleWrite(
+  call: RoleCall,
+  place: Key<'role'>,
+  stored: Item<'role'> | undefined,
+): Promise<RolePlan> {
+  const facts = defined({
+    stored: stored?.data,
+    parameters: call.parameters,
+    defaultAuthType: isLegacyEc2(call.mount) ? 'ec2' : 'iam',
+    jwtConfigured: call.parameters.auth_type === 'jwt' && (await isJwtConfigured(call)),
+    mountMax: maxTtlOfMount(call.mount),
+    fresh: {
+      roleId: call.ports.entropy.uuid(),
+      hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
+    },
+  } as const)
+  return planRole(facts)
 }
 
 const isJwtConfigured = async ({ ports, mount }: RoleCall): Promise<boolean> =>

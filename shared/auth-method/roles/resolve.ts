@@ -51,7 +51,7 @@ export async function resolvePrincipals(
   try {
     for (const entity of entities) {
       const items = { client, sts: associations[accounts.indexOf(entity.account)] }
-      const question = principalQuestion(call, entity, items)
+      const question = createPrincipalQuestion(call, entity, items)
       const name = hashOf(question.key)
       resolved.set(name, kept?.data.ids[name] ?? (await resolve(entity, question, ask)))
     }
@@ -107,8 +107,9 @@ function resolvable(arn: string): IamEntity {
   return entity
 }
 
-const principalQuestion = (
-  call: RoleCall,
+/** Builds the question to IAM about a user, a role or an instance profile. */
+export const createPrincipalQuestion = (
+  call: Pick<MountCall, 'ports' | 'request'>,
   entity: IamEntity,
   items: AwsAccountItems,
 ): AwsQuestion<IamPrincipal | undefined> => {

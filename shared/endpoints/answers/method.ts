@@ -1,4 +1,6 @@
 import { clientSettingsAnswer, defaultClientSettings } from '../../auth-method/config/client-settings.ts'
+import { severities } from '../../auth-method/review/facts.ts'
+import { reviewRuleNames } from '../../auth-method/review/rules.ts'
 import { bindingNames, noBindings } from '../../auth-method/roles/bindings.ts'
 import { claimBindingNames, claimBindings } from '../../auth-method/roles/claim-bindings.ts'
 import { type TokenTermOwner, tokenTermRows } from '../../tokens/terms.ts'
@@ -170,6 +172,41 @@ const explanation = withTitle(
   ),
 )
 
+const ruleShapes = {
+  rule: enumShape(...reviewRuleNames),
+  severity: enumShape(...severities),
+}
+
+const review = withTitle(
+  'Review',
+  objectShape({
+    findings: arrayShape(
+      withTitle(
+        'ReviewFinding',
+        objectShape({
+          ...ruleShapes,
+          subject: withDescription(textShape, 'path below the mount'),
+          text: withDescription(textShape, 'what is wrong'),
+          fix: withDescription(textShape, 'what to do'),
+        }),
+      ),
+    ),
+    rules: arrayShape(
+      withTitle(
+        'ReviewVerdict',
+        objectShape(
+          {
+            ...ruleShapes,
+            verdict: enumShape('found', 'clean', 'not asked'),
+            findings: withDescription(intShape, 'number of findings, also of those that are left out'),
+          },
+          { why: withDescription(textShape, 'why not everything was looked at') },
+        ),
+      ),
+    ),
+  }),
+)
+
 const tidyOf = (list: string, name: string): AnswerDescriptions => ({
   [`POST /auth/:mount/config/tidy/${list}`]: describeAnswer(`writeTidySettingsOf${name}`, undefined, {
     requestExample: { safety_buffer: '72h' },
@@ -201,6 +238,10 @@ export const authMethodAnswers: AnswerDescriptions = {
   'POST /auth/:mount/login': describeAnswer('login', undefined, { requestExample: login }),
   'POST /auth/:mount/role/:role/explain': describeAnswer('explainLogin', explanation, {
     requestExample: login,
+  }),
+  'GET /auth/:mount/review': describeAnswer('reviewMount', review),
+  'POST /auth/:mount/review': describeAnswer('reviewRole', review, {
+    requestExample: { role: 'web', auth_type: 'ec2', bound_account_id: ['111122223333'] },
   }),
 
   'POST /auth/:mount/config/client': describeAnswer('writeClientConfiguration', undefined, {

@@ -65,6 +65,7 @@ export const controlInputSchemas = {
     trusts: v.optional(v.array(v.string())),
     externalId: maybe,
     webIdentity: v.optional(v.strictObject({ issuer, audience: texts, subject: texts })),
+    trustPolicy: v.optional(v.string()),
   }),
   newIdentityProvider: v.strictObject({ account, url: issuer, audiences: texts }),
   identityToken: v.strictObject({

@@ -4,10 +4,8 @@ import type { IamInstanceProfile, IamRole } from '../state/state.ts'
 import { findNamedEntity, putNamedEntity } from './named.ts'
 
 /** Creates a role, or replaces an existing one except its unique id. */
-export const putIamRole = (
-  aws: ImitatedAws,
-  given: Pick<IamRole, 'account' | 'name' | 'path' | 'partition' | 'trusts' | 'externalId' | 'webIdentity'>,
-): IamRole => putNamedEntity(aws, aws.state.roles, 'role', given, { roleId: randomIamId('AROA') })
+export const putIamRole = (aws: ImitatedAws, given: Omit<IamRole, 'roleId' | 'arn' | 'createdAt'>): IamRole =>
+  putNamedEntity(aws, aws.state.roles, 'role', given, { roleId: randomIamId('AROA') })
 
 /**
  * Returns the IAM role with a name.

@@ -113,7 +113,14 @@ const roleTree = (role: IamRole) => ({
   RoleId: role.roleId,
   Arn: role.arn,
   CreateDate: dateText(role.createdAt),
+  AssumeRolePolicyDocument: encodeURIComponent(role.trustPolicy ?? trustPolicyOf(role)),
 })
+
+const trustPolicyOf = ({ trusts }: IamRole): string =>
+  JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Principal: { AWS: trusts ?? '*' }, Action: 'sts:AssumeRole' }],
+  })
 
 const keyTree = (key: IamAccessKey) => ({
   UserName: key.user === '' ? undefined : key.user,

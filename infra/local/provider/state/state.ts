@@ -32,6 +32,8 @@ export interface IamRole {
   externalId: string | null
   /** Tokens of an identity provider that may assume the role; absent: none. */
   webIdentity?: WebIdentityTrust | undefined
+  /** JSON of the trust policy that GetRole returns; absent: a policy of `trusts`. STS ignores the text. */
+  trustPolicy?: string | undefined
 }
 
 /** The conditions of a trust policy on tokens of an identity provider. */

@@ -1,0 +1,72 @@
+import type { JwtConfig, StoredIssuer } from '../../model/jwt.ts'
+import type { Role } from '../../model/role.ts'
+
+interface MountFacts {
+  /** absent: the mount accepts no logins by token */
+  jwt?: JwtConfig
+  legacySignatures: boolean
+}
+
+/** The settings of a mount, together with what its roles need. */
+interface LoginFacts {
+  /** `serverId`: value of the header that iam logins must sign; empty: none */
+  serverId: string
+  jwt?: JwtConfig
+  /** `hasIamRoles`: at least one role accepts iam logins */
+  hasIamRoles: boolean
+  /** `hasJwtServiceRoles`: at least one role gives service tokens for logins by token */
+  hasJwtServiceRoles: boolean
+}
+
+interface RoleFacts {
+  role: Role
+  /** greatest lifetime of the mount's tokens, seconds */
+  mountMax: number
+}
+
+/** The role that the service assumes in a satellite account. */
+interface SatelliteFacts {
+  account: string
+  externalId: string
+}
+
+interface CertificateFacts {
+  /** `endsAt` and `now`, epoch milliseconds */
+  endsAt: number
+  now: number
+  /** `isModern`: signatures by the key are accepted without legacy signatures */
+  isModern: boolean
+  legacySignatures: boolean
+}
+
+/** A principal that a role binds by its exact ARN, and IAM's answer about the principal. */
+interface BoundPrincipalFacts {
+  /** ARN in the role */
+  arn: string
+  /** unique ID that the role binds; absent: the role binds none */
+  boundId?: string
+  /** `bindsPods`: the role binds tags that EKS Pod Identity writes */
+  bindsPods: boolean
+  /** IAM's answer; absent: IAM has no such principal */
+  principal?: { arn: string; uniqueId: string; trustPolicy?: string }
+}
+
+/** The facts that a rule looks at, by the kind of thing that the rule judges. */
+export interface ReviewFacts {
+  mount: MountFacts
+  logins: LoginFacts
+  role: RoleFacts
+  satellite: SatelliteFacts
+  issuer: StoredIssuer
+  certificate: CertificateFacts
+  principal: BoundPrincipalFacts
+}
+
+export type ReviewedKind = keyof ReviewFacts
+
+/** A source of facts, which a review reads or asks. A rule is `not asked` if its source was not looked at as a whole. */
+export type ReviewSource = 'settings' | 'roles' | 'satellites' | 'issuers' | 'certificates' | 'iam'
+
+export const severities = ['high', 'medium', 'low'] as const
+
+export type Severity = (typeof severities)[number]

@@ -1,0 +1,41 @@
+import type { MountCall } from '../../api/call.ts'
+import type { Item, ItemPartitions, Kind } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+
+/** The maximum number of items of a kind that a review visits. */
+const MOST_ITEMS = 10_000
+/** Items of one read, in a collection of one partition and in a collection of sixteen. */
+const PAGE = 1000
+const PAGE_OF_MANY = 100
+
+/**
+ * Passes the items of a collection to `visit`, in pages, until 10,000 items are read or the time is up. Partitions are read at
+ * the same time.
+ *
+ * @param until epoch milliseconds
+ * @returns why items are left; undefined if all were visited
+ */
+export async function visitItems<K extends Kind>(
+  { ports: { store, clock } }: Pick<MountCall, 'ports'>,
+  { kind, pks }: ItemPartitions<K>,
+  until: number,
+  visit: (item: Item<K>) => void,
+): Promise<string | undefined> {
+  const limit = pks.length === 1 ? PAGE : PAGE_OF_MANY
+  let visited = 0
+  const visitPartition = async (pk: string): Promise<string | undefined> => {
+    let after: string | undefined
+    do {
+      if (clock.now() >= until) return `the time was up after ${visited} items`
+      const page = await store.list({ kind, pks: [pk] }, defined({ after, limit }))
+      for (const item of page) {
+        if (visited === MOST_ITEMS) return `only the first ${MOST_ITEMS} items were read`
+        visited += 1
+        visit(item)
+      }
+      after = page.length < limit ? undefined : page.at(-1)?.sk
+    } while (after !== undefined)
+    return undefined
+  }
+  return (await Promise.all(pks.map(visitPartition))).find(why => why !== undefined)
+}
