@@ -61,11 +61,10 @@ interface Write {
   ConditionExpression?: string
 }
 
+export type CallUnits = Pick<FunctionCalls, 'reads' | 'writes'>
+
 /** Returns the read and write units of a call, by the items in its request and in its answer. */
-function unitsOf(
-  { operation, input }: DynamoDbCall,
-  { body }: AwsJsonAnswer,
-): Pick<FunctionCalls, 'reads' | 'writes'> {
+export function countUnits({ operation, input }: DynamoDbCall, { body }: AwsJsonAnswer): CallUnits {
   const requested = Object.entries((input['RequestItems'] ?? {}) as Record<string, unknown>)
   if (operation === 'BatchGetItem') {
     const { Responses: responses = {} } = body as {
@@ -132,12 +131,7 @@ function hashRecorder() {
   const refreshing = new Set<number>()
   return {
     hashes,
-    record: (
-      call: DynamoDbCall,
-      answer: AwsJsonAnswer,
-      id: number,
-      used: Pick<FunctionCalls, 'reads' | 'writes'>,
-    ): void => {
+    record: (call: DynamoDbCall, answer: AwsJsonAnswer, id: number, used: CallUnits): void => {
       const partition = partitionOf(call)
       if (call.operation === 'Query' && ROOTS.test(partition)) refreshing.add(id)
       if (!refreshing.has(id)) return
@@ -185,7 +179,7 @@ export async function recordPair(
       reads: 0,
       writes: 0,
     }
-    const used = unitsOf(call, answer)
+    const used = countUnits(call, answer)
     functions.set(key, {
       invocations: known.invocations + (seen.has(id) ? 0 : 1),
       calls: known.calls + 1,

@@ -1,15 +1,14 @@
 import { beforeAll, expect, test } from 'vitest'
-import { ok } from '../../../../shared/values/result.ts'
-import { ISSUER_ID, publicJwks, signToken, usualClaims } from '../../../builders/web-token.ts'
+import { ISSUER_ID } from '../../../builders/web-token.ts'
+import { acceptUsualTokens, logInByToken, usualToken } from '../../../support/set/jwt-logins.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { promotions } from '../../../support/set/promotion.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+import { clusterSet } from '../../../support/set/set.ts'
 
 // Logins by tokens of AWS across a planned switch and a forced promotion: what stays used and known, and what the
 // lost commits make possible again.
 
 const NAMES = ['east', 'west']
-const JWT = '/auth/cloud/config/jwt'
 const ONCE = 'tokens of AWS that logged in after that position can log in once more on this cluster'
 
 let from: Warm
@@ -17,68 +16,41 @@ beforeAll(async () => {
   from = await warmSnapshot({ memory: true, names: NAMES })
 })
 
-/** Makes a pair whose mount `cloud` accepts the usual tokens, and counts the fetches of keys. */
+/** Makes a pair whose mount `cloud` accepts the usual tokens. */
 async function pairWithJwt(config: object = {}) {
   const set = await clusterSet(NAMES, { from, memory: true })
-  const fetches: string[] = []
-  const keys = JSON.stringify({ keys: [{ ...publicJwks.rsa, kid: 'RSA_0', use: 'sig' }] })
-  for (const name of NAMES)
-    set.at(name).ports.issuerKeys = {
-      fetch: async host => {
-        fetches.push(`${name} ${host}`)
-        return ok(keys)
-      },
-    }
-  await set.at('east').request('POST', '/sys/auth/cloud', { type: 'aws' })
-  await set.at('east').ok('POST', JWT, {
-    bound_audiences: usualClaims.aud,
-    organizations: 'o-a1b2c3d4e5',
-    max_token_age: 240,
-    clock_skew_leeway: 30,
-    ...config,
+  const fetches = await acceptUsualTokens(set, NAMES, {
+    config: { max_token_age: 240, clock_skew_leeway: 30, ...config },
   })
-  await set
-    .at('east')
-    .ok('POST', '/auth/cloud/role/app', { auth_type: 'jwt', bound_organization_id: 'o-a1b2c3d4e5' })
   await set.converge()
   const doing = promotions(set)
   await doing.giveToken('west')
   return { set, doing, fetches }
 }
 
-const tokenAt = (set: ClusterSet, jti: string): string => {
-  const iat = Math.floor(set.at('east').ports.clock.now() / 1000)
-  return signToken({ ...usualClaims, iat, exp: iat + 300, jti })
-}
-
-const logIn = async (set: ClusterSet, name: string, jwt: string): Promise<string> => {
-  const { status, body } = await set.at(name).request('POST', '/auth/cloud/login', { jwt }, { token: '' })
-  return [status, ...(body.errors ?? [])].join(' ')
-}
-
 const USED = '400 the token has been used; ask AWS for a new one'
 
 test('a used token stays used after a planned switch, and the new primary knows the issuer', async () => {
   const { set, doing, fetches } = await pairWithJwt()
-  const [used, fresh] = [tokenAt(set, 'used'), tokenAt(set, 'fresh')]
-  expect(await logIn(set, 'west', used)).toMatch(/^(?!200)/)
+  const [used, fresh] = [usualToken(set, 'used'), usualToken(set, 'fresh')]
+  expect(await logInByToken(set, 'west', used)).toMatch(/^(?!200)/)
   expect(fetches).toEqual([])
-  expect(await logIn(set, 'east', used)).toBe('200')
+  expect(await logInByToken(set, 'east', used)).toBe('200')
   await set.converge()
   const { status, body } = await doing.promote('west')
   expect(status).toBe(200)
   expect(String(body.warnings)).not.toContain('tokens of AWS')
   await set.settled()
-  expect(await logIn(set, 'west', used)).toBe(USED)
-  expect(await logIn(set, 'west', fresh)).toBe('200')
+  expect(await logInByToken(set, 'west', used)).toBe(USED)
+  expect(await logInByToken(set, 'west', fresh)).toBe('200')
   expect(fetches.map(one => one.split('.')[0])).toEqual([`east ${ISSUER_ID}`])
 })
 
 test('a token that was used in the lost seconds logs in once more after a forced promotion, which warns', async () => {
   const { set, doing, fetches } = await pairWithJwt()
-  const lost = tokenAt(set, 'lost')
+  const lost = usualToken(set, 'lost')
   set.cut('east', 'west')
-  expect(await logIn(set, 'east', lost)).toBe('200')
+  expect(await logInByToken(set, 'east', lost)).toBe('200')
   set.pass(90_000)
   const { status, body } = await doing.promote('west', { force: true })
   expect(status).toBe(200)
@@ -90,8 +62,8 @@ test('a token that was used in the lost seconds logs in once more after a forced
     ]),
   )
   await set.settled()
-  expect(await logIn(set, 'west', lost)).toBe('200')
-  expect(await logIn(set, 'west', lost)).toBe(USED)
+  expect(await logInByToken(set, 'west', lost)).toBe('200')
+  expect(await logInByToken(set, 'west', lost)).toBe(USED)
   expect(fetches.map(one => one.split(' ')[0])).toEqual(['east', 'west'])
 })
 

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, expect, test } from 'vitest'
+import { checkoutRoot } from '../../../../infra/checkout.ts'
+import { writeUnits } from '../../../bench/units.ts'
+import { listPrices } from '../../../support/prices/price-list.ts'
+import { acceptUsualTokens, logInByToken, usualToken } from '../../../support/set/jwt-logins.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { type CallUnits, countUnits } from '../../../support/set/recorded-calls.ts'
+import { clusterSet } from '../../../support/set/set.ts'
+
+// Counts the calls and the write units of warm logins by token, which docs/look-up/limits.md lists.
+
+let pair: Warm
+beforeAll(async () => {
+  pair = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+})
+
+interface Recorded extends CallUnits {
+  operation: string
+  process: string
+}
+
+/** Logs in twice, and records the calls of the second login. */
+async function recordLogin(names: readonly string[], single_use: boolean, token_type: string) {
+  const calls: Recorded[] = []
+  const set = await clusterSet(names, {
+    ...(names.length > 1 ? { from: pair } : {}),
+    memory: true,
+    onCall: (call, { cluster, name }, answer) =>
+      calls.push({
+        operation: call.operation,
+        process: `${cluster} ${name}`,
+        ...countUnits(call, answer),
+      }),
+  })
+  const fetches = await acceptUsualTokens(set, names, { config: { single_use }, role: { token_type } })
+  for (const jti of ['first', 'second']) {
+    await set.settled()
+    calls.length = 0
+    expect(await logInByToken(set, names[0] ?? '', usualToken(set, jti))).toBe('200')
+  }
+  expect(fetches).toHaveLength(1)
+  const own = calls.filter(({ process }) => process.startsWith(`${names[0]} `))
+  const journal = set.at(names[0] ?? '').ports.journal
+  await set.settled()
+  const head = await journal.head()
+  const entries = head ? await journal.entries(head.lineage, head.last - 5, head.last) : []
+  const entry = entries.findLast(one => one?.body.some(({ kind }) => kind === 'token' || kind === 'spent'))
+  return { own, entry }
+}
+
+interface Form {
+  title: string
+  single_use: boolean
+  token_type: string
+  /** write units: without a journal, with a journal, and on the secondary */
+  units: [alone: number, primary: number, secondary: number]
+}
+
+const forms: readonly Form[] = [
+  { title: 'jwt login', single_use: true, token_type: 'service', units: [6, 13, 11] },
+  { title: 'jwt login, `single_use=false`', single_use: false, token_type: 'service', units: [2, 8, 6] },
+  { title: 'jwt login, batch token', single_use: true, token_type: 'batch', units: [1, 8, 6] },
+  {
+    title: 'jwt login, batch token, `single_use=false`',
+    single_use: false,
+    token_type: 'batch',
+    units: [0, 0, 0],
+  },
+]
+
+const pageRows = readFileSync(`${checkoutRoot}docs/look-up/limits.md`, 'utf8')
+  .split('\n')
+  .filter(line => line.startsWith('| jwt login'))
+
+test.each(forms)('$title: one read, at most one commit, and the write units of the page', async form => {
+  const { title, single_use, token_type, units } = form
+  const alone = await recordLogin(['east'], single_use, token_type)
+  const replicated = await recordLogin(['east', 'west'], single_use, token_type)
+  const [reads, writes] = [alone.own.filter(one => one.reads > 0), alone.own.filter(one => one.writes > 0)]
+  expect(reads.map(({ operation }) => operation)).toEqual(['BatchGetItem'])
+  expect(writes.length).toBe(units[0] === 0 ? 0 : 1)
+  const written = writes.reduce((sum, one) => sum + one.writes, 0)
+  const { primary, secondary } = replicated.entry
+    ? writeUnits(replicated.entry)
+    : { primary: 0, secondary: 0 }
+  expect([written, primary, secondary]).toEqual(units)
+  const million = (count: number) => (count * listPrices.writeUnit * 1e6).toFixed(2)
+  const usd = units[0] === 0 ? '0' : `${million(primary)} + ${million(secondary)}`
+  expect(pageRows).toContain(`| ${[title, writes.length, ...units, usd].join(' | ')} |`)
+})
