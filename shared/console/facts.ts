@@ -1,5 +1,5 @@
 import type { ClusterState } from '../set/condition.ts'
-import type { ClusterStatus } from '../set/status.ts'
+import type { ClusterStatus, ObservedCluster } from '../set/status.ts'
 import { partitionOfRegion } from '../values/region.ts'
 import { formatCount, formatLag } from '../values/words.ts'
 import type { ReplicationLags } from './lag.ts'
@@ -22,13 +22,36 @@ const beginnings: Partial<Record<ClusterState, (status: ClusterStatus) => number
   behind: ({ connectedAt }) => connectedAt,
 }
 
-/** Returns when the state began, in epoch milliseconds; undefined: the answer does not say. */
-export const stateBegan = (state: ClusterState, status: ClusterStatus | undefined): number | undefined =>
-  status && beginnings[state]?.(status)
+/** A time on a card, in epoch milliseconds, with its label. */
+export interface LabelledTime {
+  label: string
+  since: number
+}
 
-/** Returns the region that the host of an address names; empty: none. */
-export const regionOfAddress = (address: string): string =>
-  (URL.canParse(address) ? new URL(address).hostname : '').split('.').find(partitionOfRegion) ?? ''
+/**
+ * Returns since when a cluster has been in its state, else in its role; undefined: the cluster has not reported
+ * either.
+ */
+export function describeBeginning(
+  state: ClusterState,
+  { answer, silent }: Pick<ObservedCluster, 'answer' | 'silent'>,
+): LabelledTime | undefined {
+  if (!answer) return undefined
+  const { status } = answer
+  const began = beginnings[state]?.(status)
+  if (began !== undefined) return { label: 'since', since: began }
+  // a silent cluster may have changed its role meanwhile
+  return status.roleSince === undefined || silent
+    ? undefined
+    : { label: `${status.mode} since`, since: status.roleSince }
+}
+
+/** Returns the cluster's region, from its status or else from an address of the cluster; empty: unknown. */
+export const regionOfCluster = (status: ClusterStatus | undefined, addresses: readonly string[]): string =>
+  [status?.region ?? '', ...addresses.flatMap(labelsOfAddress)].find(partitionOfRegion) ?? ''
+
+const labelsOfAddress = (address: string): readonly string[] =>
+  URL.canParse(address) ? new URL(address).hostname.split('.') : []
 
 /** Describes the lag of a secondary in a few words; empty for other clusters. */
 export function describeLagBriefly(

@@ -50,6 +50,7 @@ export async function stepDownAsPrimary(
     const closed: ClusterRecord = {
       ...record.data,
       mode: 'secondary',
+      modeSince: readAt,
       link: createEmptyLink(record.data.link.ownKey),
     }
     await writeReplicationEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)

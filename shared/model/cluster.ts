@@ -12,6 +12,8 @@ export interface ClusterRecord {
   id: string
   name: string
   mode: ClusterMode
+  /** `modeSince`: epoch milliseconds of the last change of `mode` within a set; absent: an earlier version changed it */
+  modeSince?: number
   /** id of the keyring that encrypts this cluster's items */
   keyring: string
   /** number of the term that encrypts */

@@ -32,6 +32,8 @@ const tree = {
   last_reindex_epoch: withDescription(textShape, 'epoch seconds as text'),
   ssct_generation_counter: intShape,
 }
+/** Fields that clusters of earlier versions do not show. */
+const place = { role_since: timeShape, region: textShape }
 const building = {
   reindex_in_progress: flagShape,
   reindex_stage: enumShape('scanning', 'building', 'commit'),
@@ -108,6 +110,7 @@ const primaryStatus = withTitle(
     },
     {
       ...building,
+      ...place,
       ...underWay,
       terms: arrayShape(withTitle('TermOfPrimary', term)),
       not_shown: objectShape({ secondaries: intShape, terms: intShape, clusters: intShape }),
@@ -143,6 +146,7 @@ const secondaryStatus = withTitle(
     },
     {
       ...building,
+      ...place,
       ...underWay,
       activation_error: textShape,
       readiness: objectShape({ ready: flagShape, refused_by: textArrayShape, tried: timeShape }),

@@ -4,7 +4,7 @@ import type { PairSituation, PairVerdict } from '../../set/pair.ts'
 import type { ClusterAnswer, ClusterStatus, KnownCluster, ObservedCluster } from '../../set/status.ts'
 import { quoteName } from '../../values/words.ts'
 import { listDuties, listReadmission } from '../commands.ts'
-import { describeLagBriefly, regionOfAddress, stateBegan } from '../facts.ts'
+import { describeBeginning, describeLagBriefly, regionOfCluster } from '../facts.ts'
 import { computeReplicationLags } from '../lag.ts'
 import { apiBaseUrl, linkedPageUrl } from '../links.ts'
 import { ownApiUrl } from './ask.ts'
@@ -97,10 +97,11 @@ const PLACES = { own: 'this page’s cluster', peer: 'the other cluster' }
 
 function showCard(
   id: 'own' | 'peer',
-  { name, answer }: ObservedCluster,
+  seen: ObservedCluster,
   condition: ClusterCondition,
   { verdict, lag, address, region }: CardFacts,
 ): void {
+  const { name, answer } = seen
   const { severity, state, title, sentence } = condition
   const target = elementById(id)
   target.className = severity
@@ -112,12 +113,14 @@ function showCard(
   // the headline and the list of steps are not repeated
   const isSaid = verdict.sentence.includes(sentence) || (state === 'changing' && verdict.severity === 'busy')
   showText(`${id}-sentence`, isSaid ? '' : sentence)
-  const began = stateBegan(state, answer?.status)
-  const since = began ?? noteState(id, state)
-  const where = region || regionOfAddress(address) || regionOfAddress(ownAddress(answer?.status))
-  replaceContent(elementById(`${id}-facts`), [began, since, lag, where, address], () => [
+  const { label, since } = describeBeginning(state, seen) ?? {
+    label: 'seen here since',
+    since: noteState(id, state),
+  }
+  const where = region || regionOfCluster(answer?.status, [address, ownAddress(answer?.status)])
+  replaceContent(elementById(`${id}-facts`), [label, since, lag, where, address], () => [
     createTermList([
-      [began === undefined ? 'seen here since' : 'since', ageElement(since)],
+      [label, ageElement(since)],
       ['lag', lag],
       ['region', where || 'unknown'],
       ['clients’ address', address],

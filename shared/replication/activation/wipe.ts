@@ -36,7 +36,7 @@ export async function stopServing(run: OperationRun, id: string): Promise<Operat
   if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? STEP_DONE : notOurs()
   if (record.data.operation !== id) return notOurs()
   const now = run.ports.clock.now()
-  const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping' }
+  const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping', modeSince: now }
   const next = { step: 'wipe', waitsUntil: now + CLOSING_WAIT_S * 1000 }
   return commitOperationStep(run, snapshot, next, [replaceItem(record, record, closed)])
 }
@@ -66,7 +66,7 @@ export async function wipeClusterData(run: OperationRun, id: string): Promise<Op
   if (!(await emptyHead(run, head, id))) return STEP_AGAIN
   if (!(await deleteOthers(run, id))) return STEP_AGAIN
   const now = run.ports.clock.now()
-  const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary' }
+  const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary', modeSince: now }
   await writeActivationEvent(run, 'wiped', id, record)
   // no clients were served since the step `close`
   const from = { ...secondary, mode: 'disabled' } as const

@@ -47,6 +47,7 @@ export async function enablePrimary(call: Call<typeof enablePrimaryFields>): Pro
   const record: ClusterRecord = {
     ...item.data,
     mode: 'primary',
+    modeSince: now,
     set: ports.entropy.uuid(),
     epoch,
     treeId,

@@ -68,6 +68,7 @@ async function commitTakeOver(
   const next: ClusterRecord = defined({
     ...record.data,
     mode: 'primary' as const,
+    modeSince: ports.clock.now(),
     epoch,
     treeComplete: true,
     link: membership.link,

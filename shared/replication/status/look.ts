@@ -77,6 +77,7 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const rules = ports.deployment
   return {
     record: withUsable(record, rules),
+    region: rules.region,
     now,
     faults,
     secondaries: (shown?.secondaries ?? []).map(one => ({

@@ -32,6 +32,8 @@ export interface StatusFacts {
   activationError?: string
   /** `operation` is the running operation, or the operation that failed last */
   operation?: OperationFacts
+  /** region that the cluster runs in; absent: unknown */
+  region?: string | undefined
   /** recent failures while this cluster served clients */
   faults?: readonly (RecentFault & { part: FaultyPart })[]
   /** epoch milliseconds */
@@ -189,7 +191,11 @@ export const toShownRoot = (
   merkle_root_time: journal?.rootComputedAt === undefined ? '' : secondsOf(journal.rootComputedAt),
 })
 
-const common = ({ set }: ClusterRecord, journal: JournalFacts | undefined) => ({
+const common = (
+  { set, modeSince }: ClusterRecord,
+  { journal, region }: Pick<StatusFacts, 'journal' | 'region'>,
+) => ({
+  ...defined({ role_since: modeSince === undefined ? undefined : secondsOf(modeSince), region }),
   cluster_id: set ?? '',
   ...toShownRoot(journal),
   corrupted_merkle_tree: journal?.corrupted ?? false,
@@ -211,10 +217,10 @@ const shownBuilding = (building: JournalFacts['building']) =>
 
 const primaryStatus = (
   record: ClusterRecord,
-  { journal, secondaries = [], terms = [], notShown, fences = [], now }: StatusFacts,
+  { journal, region, secondaries = [], terms = [], notShown, fences = [], now }: StatusFacts,
 ): PrimaryStatus => ({
   mode: 'primary',
-  ...common(record, journal),
+  ...common(record, { journal, region }),
   state: journal?.mode === 'writing' ? 'running' : 'idle',
   primary_cluster_addr: record.clusterAddr ?? '',
   known_secondaries: secondaries.map(({ id }) => id),
@@ -281,7 +287,7 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondarySt
   const { sync } = journal ?? {}
   return {
     mode: record.mode === 'bootstrapping' ? 'bootstrapping' : 'secondary',
-    ...common(record, journal),
+    ...common(record, facts),
     state: activationError === undefined ? stateOf(facts) : 'idle',
     connection_state:
       activationError === undefined ? connectionOf(record, contact, now) : 'transient_failure',

@@ -70,6 +70,8 @@ const underWay = {
 const common = {
   ...underWay,
   cluster_id: v.string(),
+  role_since: v.optional(time),
+  region: v.optional(v.string()),
   merkle_root: root,
   merkle_root_at: wal,
   merkle_root_time: v.union([time, v.literal('')]),

@@ -35,6 +35,12 @@ const health = async (cluster: Name): Promise<number> =>
 const tokenOf = async (cluster: Name, id: string): Promise<string> =>
   (await set.at(cluster).ok('POST', `${R}/primary/secondary-token`, { id })).body.wrap_info.token
 
+/** Returns since when both clusters have their roles, in epoch milliseconds. */
+const roleBeginnings = (): Promise<number[]> =>
+  Promise.all(
+    NAMES.map(async name => Date.parse((await set.at(name).ok('GET', `${R}/status`)).body.data.role_since)),
+  )
+
 const NAMES: readonly [Name, Name] = ['east', 'west']
 
 async function begun(): Promise<void> {
@@ -77,6 +83,9 @@ describe('a planned switch with one prepared token', () => {
       set.at(cluster).ok('GET', '/auth/token/lookup-self', undefined, { token })
     const before = (await lookUp('east')).body.data
     await set.converge()
+    set.pass(5000)
+    const switchedAt = set.clock.now()
+    for (const since of await roleBeginnings()) expect(since).toBeLessThan(switchedAt - 1000)
     const demoted = await post('east', 'primary/demote')
     expect(demoted).toMatchObject({
       status: 200,
@@ -85,6 +94,7 @@ describe('a planned switch with one prepared token', () => {
     expect([await health('east'), await health('west')]).toEqual([472, 472])
     expect(await operate('west', 'promote')).toMatchObject({ status: 200 })
     expect([await health('east'), await health('west')]).toEqual([472, 200])
+    for (const since of await roleBeginnings()) expect(since).toBeGreaterThan(switchedAt - 1000)
     const after = (await lookUp('west')).body.data
     expect(after).toEqual({ ...before, num_uses: before.num_uses - 1, ttl: expect.any(Number) })
     expect((await set.at('west').head()).lineage.at(-1)?.[1]).toBe(demoted.body.data.final_wal + 1)

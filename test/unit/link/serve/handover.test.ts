@@ -44,6 +44,7 @@ describe('a handover', () => {
     expect(await record()).toEqual({
       ...rest,
       mode: 'secondary',
+      modeSince: expect.any(Number),
       link: { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey: before?.ownKey },
     })
     expect(w.audited.at(-1)).toMatchObject({

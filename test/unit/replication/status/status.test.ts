@@ -80,6 +80,15 @@ describe('status of a cluster without replication', () => {
   })
 })
 
+test.each(['primary', 'secondary', 'bootstrapping'] as const)(
+  'a %s shows its region and since when it has its role, as far as they are known',
+  mode => {
+    const known = shown({ record: record({ mode, modeSince: NOW - 60_500 }), region: 'eu-west-1' })
+    expect(known).toMatchObject({ role_since: '2026-01-02T03:03:05Z', region: 'eu-west-1' })
+    expect(Object.keys(shown({ record: record({ mode }) }))).not.toContain('role_since')
+  },
+)
+
 test('status shows recent failures for a day in every mode, and as ongoing for ten minutes unless a failure has ended', () => {
   const minutes = (count: number) => NOW - count * 60_000
   const text = 'it is off'
