@@ -7,6 +7,7 @@ import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { findBrokenBoundRelations } from '../../shared/values/bound-relations.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { bundlesDir, checkoutRoot, listFunctionNames } from '../checkout.ts'
+import { compileConsoleForms } from './console-forms.ts'
 import { leanSdkPlugin } from './lean-sdk.ts'
 import { declaredUsesOfFunction } from './uses.ts'
 
@@ -218,6 +219,7 @@ export async function buildConsolePage(folder: string): Promise<Metafile> {
     platform: 'browser',
     target: 'es2024',
     charset: 'utf8',
+    define: { COMPILED_FORMS: JSON.stringify(compileConsoleForms(endpointGroups)) },
     tsconfigRaw: {},
     metafile: true,
     absWorkingDir: checkoutRoot,

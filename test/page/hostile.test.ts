@@ -52,6 +52,7 @@ const answers: readonly (readonly [end: string, body: object])[] = [
   ['/secondary/readiness', { data: readiness }],
   ['/dr/divergence', { data: divergence }],
   ['/sys/auth', { data: { [`${EVIL}/`]: { type: EVIL, accessor: EVIL } } }],
+  ['/policies/acl', { data: { keys: [EVIL] } }],
   ['/roles', { data: { keys: [EVIL] } }],
   ['/certificates', { data: { keys: [EVIL] } }],
   [
@@ -64,6 +65,10 @@ const answers: readonly (readonly [end: string, body: object])[] = [
 const lie = (context: BrowserContext, own: object = status) =>
   context.route('**/v1/**', route => {
     const { pathname } = new URL(route.request().url())
+    if (pathname.endsWith('/capabilities-self')) {
+      const { paths } = route.request().postDataJSON() as { paths: string[] }
+      return route.fulfill({ json: { data: Object.fromEntries(paths.map(path => [path, ['root', EVIL]])) } })
+    }
     const [, body] = answers.find(([end]) => pathname.endsWith(end)) ?? []
     return route.fulfill({ json: pathname.endsWith('/dr/status') ? { data: own } : body })
   })
@@ -82,9 +87,20 @@ test('the console page shows hostile answers of a cluster as text', async () => 
   await page.waitForSelector('#own[data-state]')
   await page.fill('#operation-token', 'an operation token')
   await page.press('#operation-token', 'Enter')
-  for (const button of ['#readiness-ask', '#report-ask', '#roles-ask']) await page.click(button)
-  await page.click('#roles-shown button')
-  await page.waitForSelector('#role-shown h3')
+  for (const button of ['#readiness-ask', '#report-ask', '#roles-ask', '#policies-ask'])
+    await page.click(button)
+  await page.click('#roles-shown td:first-child button')
+  await page.waitForSelector('#role-shown h3:text("Mount")')
+  await page.click('#roles-shown td:last-child button')
+  await page.waitForSelector('#role-shown h3:text("Role")')
+  await page.click('#policies-shown button')
+  await page.waitForSelector('#policy-shown h3')
+  // the hostile cluster grants every capability, so each object has its forms
+  for (const id of ['role', 'policy'])
+    expect(await page.locator(`#${id}-shown > details > summary`).allTextContents()).toEqual([
+      'Edit',
+      'Delete',
+    ])
   await page.fill('#explain-login', '{}')
   await page.click('#explain-form button')
   await page.waitForSelector('#explain-shown table')
@@ -96,6 +112,8 @@ test('the console page shows hostile answers of a cluster as text', async () => 
     'report-shown',
     'roles-shown',
     'role-shown',
+    'policies-shown',
+    'policy-shown',
     'explain-shown',
     'commands-shown',
     'ends-shown',

@@ -101,6 +101,7 @@ test('sections that need a DR set are absent for a single cluster', async () => 
     'Clusters',
     'Refused login',
     'Roles',
+    'Policies',
     'Expiries',
     'Tokens',
   ])

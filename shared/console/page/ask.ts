@@ -20,6 +20,8 @@ export interface ApiAnswer {
 }
 
 interface Question {
+  /** default: POST with a body, else GET */
+  method?: 'DELETE'
   body?: object
   token?: string
   /** milliseconds */
@@ -30,14 +32,14 @@ const ASK_TIMEOUT_MS = 40_000
 const bodyShape = objectShape({}, { data: anyShape, errors: textArrayShape, warnings: textArrayShape })
 
 /**
- * Sends one request: a GET without a body, else a POST.
+ * Sends one request: a GET without a body, else a POST, unless the question has a method.
  * @param api this cluster's API, or another cluster's, which gets no token
  * @throws Error if the API does not answer
  */
 export async function askApi(api: string, path: string, question: Question = {}): Promise<ApiAnswer> {
-  const { body, token = '', timeout = ASK_TIMEOUT_MS } = question
+  const { method, body, token = '', timeout = ASK_TIMEOUT_MS } = question
   const response = await fetch(api + path, {
-    method: body === undefined ? 'GET' : 'POST',
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: token !== '' && api === ownApiUrl ? { 'X-Vault-Token': token } : {},
     cache: 'no-store',
     credentials: 'omit',

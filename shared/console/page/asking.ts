@@ -37,14 +37,22 @@ export function clearResult(name: string): void {
   showText(`${name}-said`, '')
 }
 
+interface OwnQuestion {
+  method?: 'DELETE'
+  body?: object
+  /** a status that counts as an answer */
+  admits?: 404
+}
+
 /** Sends a request to this cluster. @throws Error with a sentence about the refusal or the silence */
-export async function askOrThrow(path: string, body?: object): Promise<ApiAnswer> {
+export async function askOrThrow(
+  path: string,
+  { admits, ...question }: OwnQuestion = {},
+): Promise<ApiAnswer> {
   const token = pageModel.token || pageModel.operationToken
-  const answer = await askApi(ownApiUrl, path, { token, ...(body ? { body } : {}) }).catch(
-    (error: unknown) => {
-      throw new Error(`The cluster did not answer: ${faultText(error)}.`)
-    },
-  )
-  if (answer.isOk) return answer
+  const answer = await askApi(ownApiUrl, path, { token, ...question }).catch((error: unknown) => {
+    throw new Error(`The cluster did not answer: ${faultText(error)}.`)
+  })
+  if (answer.isOk || answer.status === admits) return answer
   throw new Error(token === '' ? `${answer.refused} No token was entered.` : answer.refused)
 }

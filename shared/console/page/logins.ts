@@ -1,7 +1,9 @@
 import { findEntryCommands } from '../commands.ts'
 import { type LoginExplanation, parseLoginJson, readLoginExplanation } from '../explained.ts'
+import { fillPath } from '../forms.ts'
 import { type RefusedLogin, readAuditEntry } from '../refused.ts'
 import { askFor, askOrThrow, clearResult } from './asking.ts'
+import { consoleForms } from './contract.ts'
 import {
   createCommand,
   createElement,
@@ -13,7 +15,6 @@ import {
   showText,
 } from './dom.ts'
 
-const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 const textOf = (id: string): string => elementById(id, HTMLTextAreaElement).value
 
 async function onExplain(event: Event): Promise<void> {
@@ -21,10 +22,11 @@ async function onExplain(event: Event): Promise<void> {
   clearResult('explain')
   const read = parseLoginJson(textOf('explain-login'))
   if ('fault' in read) return showText('explain-said', read.fault, 'bad')
-  const path = `auth/${segment(inputById('explain-mount').value)}/role/${segment(inputById('explain-role').value)}/explain`
+  const names = [inputById('explain-mount').value, inputById('explain-role').value]
+  const path = fillPath(`${consoleForms.role.path}/explain`, names)
   await askFor(
     'explain',
-    async () => readLoginExplanation((await askOrThrow(path, read.login)).data),
+    async () => readLoginExplanation((await askOrThrow(path, { body: read.login })).data),
     explained => replaceContent(elementById('explain-shown'), explained, () => explainedShown(explained)),
   )
 }

@@ -1,9 +1,10 @@
 import { formatTimeSpan } from '../../values/words.ts'
+import { bindAdministration } from './admin.ts'
 import { clearResult } from './asking.ts'
 import { showClusters } from './clusters.ts'
 import { elementById, inputById, refreshAges, showText } from './dom.ts'
 import { bindLoginForms, forgetLogins } from './logins.ts'
-import { bindReadButtons, showExpiries, showShellCommands } from './looks.ts'
+import { bindReportButton, showExpiries, showShellCommands } from './looks.ts'
 import { observeOwnCluster, observePeerCluster, pageModel, readPageSettings } from './model.ts'
 import { bindSwitchButtons, showRoleSwitch } from './switch.ts'
 
@@ -59,7 +60,7 @@ function forgetTokens(): void {
   })
   for (const id of ['token', 'operation-token']) inputById(id).value = ''
   forgetLogins()
-  for (const name of ['roles', 'role', 'report']) clearResult(name)
+  for (const name of ['roles', 'role', 'policies', 'policy', 'report']) clearResult(name)
   sayTokens()
 }
 
@@ -77,7 +78,8 @@ function sayTokens(): void {
 elementById('access-form').addEventListener('submit', useTokens)
 elementById('forget').addEventListener('click', forgetTokens)
 bindSwitchButtons()
-bindReadButtons()
+bindReportButton()
+bindAdministration()
 bindLoginForms()
 sayTokens()
 setInterval(() => {

@@ -1,0 +1,180 @@
+import { isObject } from '../../values/json.ts'
+import { readShape } from '../../values/read-shape.ts'
+import { mapShape, objectShape, textArrayShape, textShape } from '../../values/shape.ts'
+import { describeExpiry, type ExpiryDescription, readCertificateNotAfter } from '../ends.ts'
+import { fillPath } from '../forms.ts'
+import { askFor, askOrThrow, clearResult } from './asking.ts'
+import { consoleForms } from './contract.ts'
+import { createElement, createTable, elementById, inputById, replaceContent } from './dom.ts'
+import { openSubject, type Subject } from './edit.ts'
+import { showExpiries } from './looks.ts'
+import { pageModel } from './model.ts'
+
+const listShape = objectShape({ keys: textArrayShape })
+const mountsShape = objectShape({ mounts: mapShape(objectShape({ type: textShape, accessor: textShape })) })
+const certificateShape = objectShape({ cloud_public_cert: textShape })
+
+/** The names of a listing, or why the names are unknown. */
+type Listing = { names: readonly string[] } | { fault: string }
+
+/** Reads the names of a listing. An empty listing is answered with 404. @throws Error */
+const namesAt = async (path: string): Promise<readonly string[]> =>
+  readShape(listShape, (await askOrThrow(`${path}?list=true`, { admits: 404 })).data).fields.keys ?? []
+
+const listingAt = (path: string): Promise<Listing> =>
+  namesAt(path).then(
+    names => ({ names }),
+    (error: Error) => ({ fault: error.message }),
+  )
+
+function createNameButton(name: string, open: (name: string) => void): HTMLElement {
+  const button = createElement('button', { type: 'button', class: 'name' }, name)
+  button.addEventListener('click', () => open(name))
+  return button
+}
+
+const askMounts = (): Promise<void> =>
+  askFor('roles', readMounts, ({ found, certificates }) => {
+    pageModel.certificates = certificates
+    showExpiries(Date.now())
+    const rows = found.map(({ path, type, accessor, roles }) => [
+      createNameButton(path, openMount),
+      type,
+      accessor,
+      'fault' in roles
+        ? createElement('span', { class: 'bad' }, roles.fault)
+        : createElement(
+            'span',
+            {},
+            ...(roles.names.length === 0
+              ? ['none']
+              : roles.names.map(role => createNameButton(role, () => openRole(path, role)))),
+          ),
+    ])
+    replaceContent(elementById('roles-shown'), found, () => [
+      createTable(['mount', 'type', 'accessor', 'roles'], rows),
+    ])
+  })
+
+async function readMounts() {
+  const answer = await askOrThrow('sys/auth')
+  const { mounts = {} } = readShape(mountsShape, { mounts: answer.data }).fields
+  const methods = Object.entries(mounts)
+    .map(([path, { type, accessor }]) => ({ path: path.replace(/\/$/, ''), type, accessor }))
+    .filter(({ type }) => type !== 'token')
+  const [roles, certificates] = await Promise.all([
+    Promise.all(methods.map(({ path }) => listingAt(fillPath('auth/:mount/roles', [path])))),
+    Promise.all(methods.map(({ path }) => certificatesOf(path))),
+  ])
+  const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? { names: [] } }))
+  return { found, certificates: certificates.flat() }
+}
+
+async function certificatesOf(mount: string): Promise<ExpiryDescription[]> {
+  const path = fillPath('auth/:mount/config/certificate', [mount])
+  const listed = await listingAt(`${path}s`)
+  if ('fault' in listed) return [{ what: `certificates of ${mount}`, tone: 'unknown', text: listed.fault }]
+  return Promise.all(
+    listed.names.map(async name => {
+      const what = `certificate ${name} of ${mount}`
+      const answer = await askOrThrow(`${path}/${encodeURIComponent(name)}`).catch((error: Error) => error)
+      if (answer instanceof Error) return { what, tone: 'unknown', text: answer.message } as const
+      const { cloud_public_cert: pem = '' } = readShape(certificateShape, answer.data).fields
+      return describeExpiry(what, 'certificate', readCertificateNotAfter(pem), Date.now())
+    }),
+  )
+}
+
+/** Reads an object at the path of its form. @returns undefined if there is none */
+async function readAt(path: string): Promise<unknown> {
+  const { isOk, data } = await askOrThrow(path, { admits: 404 })
+  return isOk ? data : undefined
+}
+
+function openRole(mount: string, role: string): void {
+  inputById('explain-mount').value = mount
+  inputById('explain-role').value = role
+  const form = consoleForms.role
+  const subject: Subject = {
+    area: 'role',
+    title: `Role ${role} of ${mount}`,
+    name: role,
+    places: [mount, role],
+    edits: form,
+    creates: form,
+    ends: 'Nobody can log in with this role any more, and nobody can renew its tokens. Its tokens stay valid until they expire.',
+    read: () => readAt(fillPath(form.path, [mount, role])),
+    refresh: askMounts,
+  }
+  void openSubject(subject)
+}
+
+function openMount(mount: string): void {
+  const subject: Subject = {
+    area: 'role',
+    title: `Mount ${mount}`,
+    name: mount,
+    places: [mount],
+    edits: consoleForms.tuning,
+    creates: consoleForms.mount,
+    ends: 'Every token, role and configuration of this mount ends at once.',
+    read: async () => {
+      const { data } = await askOrThrow('sys/auth')
+      const found = isObject(data) ? data[`${mount}/`] : undefined
+      // the settings stand inside the mount, and the form shows both
+      return isObject(found) && isObject(found['config'])
+        ? { ...found, ...found['config'], config: '' }
+        : found
+    },
+    refresh: askMounts,
+  }
+  void openSubject(subject)
+}
+
+const askPolicies = (): Promise<void> =>
+  askFor(
+    'policies',
+    () => namesAt('sys/policies/acl'),
+    names =>
+      replaceContent(elementById('policies-shown'), names, () => [
+        createElement('p', {}, ...names.map(name => createNameButton(name, openPolicy))),
+      ]),
+  )
+
+function openPolicy(name: string): void {
+  const form = consoleForms.policy
+  const subject: Subject = {
+    area: 'policy',
+    title: `Policy ${name}`,
+    name,
+    places: [name],
+    edits: form,
+    creates: form,
+    ends: 'Tokens with this policy lose its rights at once.',
+    read: () => readAt(fillPath(form.path, [name])),
+    refresh: askPolicies,
+  }
+  void openSubject(subject)
+}
+
+function onSubmit(id: string, act: () => void): void {
+  elementById(id).addEventListener('submit', event => {
+    event.preventDefault()
+    act()
+  })
+}
+
+/** Adds the handlers of the lists of mounts, roles and policies. */
+export function bindAdministration(): void {
+  elementById('roles-ask').addEventListener('click', () => {
+    clearResult('role')
+    void askMounts()
+  })
+  elementById('policies-ask').addEventListener('click', () => void askPolicies())
+  onSubmit('role-form', () => {
+    const [mount, role] = [inputById('role-mount').value.trim(), inputById('role-name').value.trim()]
+    if (role === '') openMount(mount)
+    else openRole(mount, role)
+  })
+  onSubmit('policy-form', () => openPolicy(inputById('policy-name').value.trim()))
+}
