@@ -1,14 +1,16 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLoginProof, demonstrateLogins } from '../../infra/local/commands/start/demonstration.ts'
 import { type LocalHost, startLocalHost } from '../../infra/local/host/host.ts'
 import { requestHost } from '../../infra/local/pair/dr-client.ts'
-import { type Opened, openBrowser, opened } from './browser.ts'
+import { type Opened, openBrowser, opened, shots } from './browser.ts'
 
 let browser: Browser
 let host: LocalHost
 beforeAll(async () => {
   browser = await openBrowser()
   host = await startLocalHost({ cluster: 'administration', port: 0, memory: true, unlisted: true })
+  await demonstrateLogins(host, () => ({}))
 })
 afterAll(async () => {
   await browser?.close()
@@ -308,6 +310,99 @@ test('a mount on the console page is enabled, changed, and disabled after its na
   await context.close()
 })
 
+describe('a token on the console page', () => {
+  const makeToken = async (body: object) => (await write('auth/token/create', body)).auth?.client_token ?? ''
+  const lookUp = async (token: string): Promise<Readonly<Record<string, unknown>> | undefined> =>
+    (await requestHost(host, 'auth/token/lookup', { token }).catch(() => undefined))?.data ?? undefined
+
+  test('is looked up by its accessor, and revoked with its children after its name was typed', async () => {
+    const policy = 'path "auth/token/create" { capabilities = ["update"] }'
+    await write('sys/policies/acl/creating', { policy })
+    const parent = await makeToken({ display_name: 'night shift', policies: ['creating'] })
+    const { auth } = await requestHost(host, 'auth/token/create', {}, parent)
+    const child = auth?.client_token ?? ''
+    const { accessor } = (await lookUp(parent)) ?? {}
+    const { page, context, faults, writes } = await openPage()
+    await page.fill('#accessor-text', 'no such accessor')
+    await page.press('#accessor-text', 'Enter')
+    await says(page, '#accessor-said', /invalid accessor/)
+    await page.fill('#accessor-text', String(accessor))
+    await page.press('#accessor-text', 'Enter')
+    await says(page, '#accessor-shown', 'token-night-shift')
+    await unfold(page, 'accessor', 'Revoke')
+    await says(page, '#accessor-shown', 'This token and every token that it created end at once.')
+    const revoke = page.locator('#accessor-shown button:text-is("Revoke")')
+    await page.getByLabel('Type token-night-shift to confirm').fill('token-night')
+    expect(await revoke.isDisabled()).toBe(true)
+    await page.getByLabel('Type token-night-shift to confirm').fill('token-night-shift')
+    await revoke.click()
+    await says(page, '#accessor-said', /^Revoked\.$/)
+    expect(writes.at(-1)).toEqual(['auth/token/revoke-accessor', { accessor }])
+    expect(await page.textContent('#accessor-shown')).toBe('')
+    expect([await lookUp(parent), await lookUp(child)]).toEqual([undefined, undefined])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  /** Logs in on the page, and returns the new token. */
+  async function logIn({ page }: Opened): Promise<string> {
+    const isFolded = !(await page.isVisible('#login-json'))
+    if (isFolded) await page.click('summary:text-is("Log in here")')
+    await page.fill('#login-json', JSON.stringify(await createLoginProof(host)))
+    const answered = page.waitForResponse(answer => answer.url().endsWith('/v1/auth/cloud/login'))
+    await page.click('#login-form button')
+    const { auth } = (await (await answered).json()) as { auth: { client_token: string } }
+    await says(page, '#access-said', 'This page holds the token of a login')
+    expect(await page.inputValue('#login-json')).toBe('')
+    return auth.client_token
+  }
+
+  test('of a login on the page is used, and *Forget* revokes the token', async () => {
+    const session = await openPage('')
+    const { page, context, faults } = session
+    const token = await logIn(session)
+    expect(await lookUp(token)).toMatchObject({ policies: ['default', 'demo'] })
+    await openRole(page, 'cloud', 'demo-iam')
+    await says(page, '#role-shown', 'token_policies["demo"]')
+    await page.click('#forget')
+    await says(page, '#access-said', 'The token of the login was revoked.')
+    expect(await page.textContent('#role-shown')).toBe('')
+    expect(await lookUp(token)).toBeUndefined()
+    expect(await context.storageState({ indexedDB: true })).toEqual({ cookies: [], origins: [] })
+    expect(await page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  test('of a login is revoked after fifteen minutes without a click, and when another token replaces it', async () => {
+    const session = await openPage('')
+    const { page, context, faults } = session
+    const start = Date.now()
+    const token = await logIn(session)
+    await context.clock.setFixedTime(start + 14 * 60_000)
+    await page.click('#access-title')
+    await context.clock.setFixedTime(start + 28 * 60_000)
+    await openRole(page, 'cloud', 'demo-iam')
+    expect(await lookUp(token)).toBeDefined()
+    await context.clock.setFixedTime(start + 43 * 60_000 + 1000)
+    await says(page, '#access-said', 'The token of the login was revoked.')
+    expect(await lookUp(token)).toBeUndefined()
+    expect(await page.textContent('#role-shown')).toBe('')
+
+    const second = await logIn(session)
+    await page.fill('#token', host.root_token)
+    await page.press('#token', 'Enter')
+    await expect.poll(() => lookUp(second), PATIENCE).toBeUndefined()
+    await says(page, '#access-said', 'This page holds a token.')
+    await context.clock.setFixedTime(start + 90 * 60_000)
+    await openRole(page, 'cloud', 'demo-iam')
+    await says(page, '#role-shown', 'token_policies["demo"]')
+    expect(await lookUp(host.root_token)).toBeDefined()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+})
+
 test('a token that may only read sees no button that writes', async () => {
   await write('auth/cloud/role/seen', { auth_type: 'ec2', bound_account_id: '111122223333' })
   const token = await tokenWith('reading', 'path "*" { capabilities = ["read", "list"] }')
@@ -327,6 +422,34 @@ test('a token that may only read sees no button that writes', async () => {
   await says(page, '#policy-shown', 'capabilities')
   expect(await page.locator(writing).count()).toBe(0)
   expect(writes).toEqual([])
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+test('targets in unfolded forms are at least 24 pixels wide and high on a phone, and the page keeps its width', async () => {
+  await write('auth/cloud/role/sized', { auth_type: 'ec2', bound_account_id: '111122223333' })
+  const { page, context, faults } = await openPage()
+  await page.setViewportSize({ width: 375, height: 812 })
+  for (const ask of ['#roles-ask', '#policies-ask']) await page.click(ask)
+  await openRole(page, 'cloud', 'sized')
+  await openPolicy(page, 'default')
+  await page.fill('#accessor-text', String((await read('auth/token/lookup-self'))['accessor']))
+  await page.press('#accessor-text', 'Enter')
+  await page.waitForSelector('#accessor-shown summary', PATIENCE)
+  await page.$$eval('main details', all => {
+    for (const one of all) one.setAttribute('open', '')
+  })
+  const small = await page.$$eval('main :is(button, input, summary, textarea)', all =>
+    all
+      .filter(one => one.checkVisibility())
+      .map(one => ({ name: one.id || one.textContent, box: one.getBoundingClientRect() }))
+      .filter(({ box }) => box.width < 24 || box.height < 24)
+      .map(({ name }) => name),
+  )
+  expect(small).toEqual([])
+  expect(await page.locator('main textarea:visible').count()).toBeGreaterThan(5)
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375)
+  await shots(page, 'administration')
   expect(faults).toEqual([])
   await context.close()
 })

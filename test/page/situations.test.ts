@@ -102,6 +102,7 @@ test('sections that need a DR set are absent for a single cluster', async () => 
     'Refused login',
     'Roles',
     'Policies',
+    'Revoke',
     'Expiries',
     'Tokens',
   ])

@@ -2,13 +2,22 @@ import { isObject } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { mapShape, objectShape, textArrayShape, textShape } from '../../values/shape.ts'
 import { describeExpiry, type ExpiryDescription, readCertificateNotAfter } from '../ends.ts'
-import { fillPath } from '../forms.ts'
+import { type CompiledForm, fillPath } from '../forms.ts'
 import { askFor, askOrThrow, clearResult } from './asking.ts'
 import { consoleForms } from './contract.ts'
-import { createElement, createTable, elementById, inputById, replaceContent } from './dom.ts'
-import { openSubject, type Subject } from './edit.ts'
+import {
+  createElement,
+  createTable,
+  createTermList,
+  elementById,
+  inputById,
+  replaceContent,
+  showText,
+} from './dom.ts'
+import { createRemoval, listShownFields, openSubject, type Subject } from './edit.ts'
 import { showExpiries } from './looks.ts'
 import { pageModel } from './model.ts'
+import { askCapabilities } from './rights.ts'
 
 const listShape = objectShape({ keys: textArrayShape })
 const mountsShape = objectShape({ mounts: mapShape(objectShape({ type: textShape, accessor: textShape })) })
@@ -27,9 +36,9 @@ const listingAt = (path: string): Promise<Listing> =>
     (error: Error) => ({ fault: error.message }),
   )
 
-function createNameButton(name: string, open: (name: string) => void): HTMLElement {
+function createNameButton(name: string, open: (name: string) => Promise<void>): HTMLElement {
   const button = createElement('button', { type: 'button', class: 'name' }, name)
-  button.addEventListener('click', () => open(name))
+  button.addEventListener('click', () => void open(name))
   return button
 }
 
@@ -85,32 +94,36 @@ async function certificatesOf(mount: string): Promise<ExpiryDescription[]> {
   )
 }
 
-/** Reads an object at the path of its form. @returns undefined if there is none */
-async function readAt(path: string): Promise<unknown> {
-  const { isOk, data } = await askOrThrow(path, { admits: 404 })
-  return isOk ? data : undefined
-}
-
-function openRole(mount: string, role: string): void {
-  inputById('explain-mount').value = mount
-  inputById('explain-role').value = role
-  const form = consoleForms.role
-  const subject: Subject = {
-    area: 'role',
-    title: `Role ${role} of ${mount}`,
-    name: role,
-    places: [mount, role],
+/** Opens an object whose one path reads, writes and deletes it. */
+const openPlain = (
+  form: CompiledForm,
+  subject: Pick<Subject, 'area' | 'title' | 'places' | 'ends' | 'refresh'>,
+): Promise<void> =>
+  openSubject({
+    ...subject,
+    name: subject.places.at(-1) ?? '',
     edits: form,
     creates: form,
+    read: async () => {
+      const { isOk, data } = await askOrThrow(fillPath(form.path, subject.places), { admits: 404 })
+      return isOk ? data : undefined
+    },
+  })
+
+function openRole(mount: string, role: string): Promise<void> {
+  inputById('explain-mount').value = mount
+  inputById('explain-role').value = role
+  return openPlain(consoleForms.role, {
+    area: 'role',
+    title: `Role ${role} of ${mount}`,
+    places: [mount, role],
     ends: 'Nobody can log in with this role any more, and nobody can renew its tokens. Its tokens stay valid until they expire.',
-    read: () => readAt(fillPath(form.path, [mount, role])),
     refresh: askMounts,
-  }
-  void openSubject(subject)
+  })
 }
 
-function openMount(mount: string): void {
-  const subject: Subject = {
+const openMount = (mount: string): Promise<void> =>
+  openSubject({
     area: 'role',
     title: `Mount ${mount}`,
     name: mount,
@@ -127,9 +140,7 @@ function openMount(mount: string): void {
         : found
     },
     refresh: askMounts,
-  }
-  void openSubject(subject)
-}
+  })
 
 const askPolicies = (): Promise<void> =>
   askFor(
@@ -141,26 +152,47 @@ const askPolicies = (): Promise<void> =>
       ]),
   )
 
-function openPolicy(name: string): void {
-  const form = consoleForms.policy
-  const subject: Subject = {
+const openPolicy = (name: string): Promise<void> =>
+  openPlain(consoleForms.policy, {
     area: 'policy',
     title: `Policy ${name}`,
-    name,
     places: [name],
-    edits: form,
-    creates: form,
     ends: 'Tokens with this policy lose its rights at once.',
-    read: () => readAt(fillPath(form.path, [name])),
     refresh: askPolicies,
-  }
-  void openSubject(subject)
-}
+  })
 
-function onSubmit(id: string, act: () => void): void {
+const REVOKE = 'auth/token/revoke-accessor'
+
+const lookUpAccessor = (accessor: string): Promise<void> =>
+  askFor(
+    'accessor',
+    async () => {
+      const [{ data }, permits] = await Promise.all([
+        askOrThrow('auth/token/lookup-accessor', { body: { accessor } }),
+        askCapabilities([REVOKE]),
+      ])
+      return { fields: listShownFields(data), mayRevoke: permits.allow(REVOKE, 'update', false) }
+    },
+    ({ fields, mayRevoke }) => {
+      const name = Object.fromEntries(fields)['display_name'] ?? accessor
+      const ends = 'This token and every token that it created end at once.'
+      const removal = () =>
+        createRemoval({ verb: 'Revoke', name, ends }, async () => {
+          await askOrThrow(REVOKE, { body: { accessor } })
+          clearResult('accessor')
+          showText('accessor-said', 'Revoked.', 'good')
+        })
+      replaceContent(elementById('accessor-shown'), fields, () => [
+        createTermList(fields),
+        ...(mayRevoke ? [removal()] : []),
+      ])
+    },
+  )
+
+function onSubmit(id: string, act: () => Promise<void>): void {
   elementById(id).addEventListener('submit', event => {
     event.preventDefault()
-    act()
+    void act()
   })
 }
 
@@ -173,8 +205,8 @@ export function bindAdministration(): void {
   elementById('policies-ask').addEventListener('click', () => void askPolicies())
   onSubmit('role-form', () => {
     const [mount, role] = [inputById('role-mount').value.trim(), inputById('role-name').value.trim()]
-    if (role === '') openMount(mount)
-    else openRole(mount, role)
+    return role === '' ? openMount(mount) : openRole(mount, role)
   })
+  onSubmit('accessor-form', () => lookUpAccessor(inputById('accessor-text').value.trim()))
   onSubmit('policy-form', () => openPolicy(inputById('policy-name').value.trim()))
 }

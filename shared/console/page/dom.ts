@@ -67,6 +67,10 @@ export const createTermList = (rows: readonly (readonly [term: string, text: Chi
       .flatMap(([term, text]) => [createElement('dt', {}, term), createElement('dd', {}, text)]),
   )
 
+/** Creates a part of the page that a click on its title unfolds. */
+export const createDetails = (title: string, ...children: readonly Child[]): HTMLElement =>
+  createElement('details', {}, createElement('summary', {}, title), ...children)
+
 /** Creates a table with a header row. */
 export const createTable = (head: readonly string[], rows: readonly (readonly Child[])[]): HTMLElement =>
   createElement(

@@ -13,7 +13,7 @@ import {
 } from '../forms.ts'
 import type { ApiAnswer } from './ask.ts'
 import { askFor, askOrThrow, clearResult } from './asking.ts'
-import { createElement, createTermList, elementById, replaceContent, showText } from './dom.ts'
+import { createDetails, createElement, createTermList, elementById, replaceContent, showText } from './dom.ts'
 import { askCapabilities, type Permits } from './rights.ts'
 
 /** An object of the API that this page shows, and that a permitted person edits. */
@@ -60,23 +60,16 @@ function subjectShown(subject: Subject, data: unknown, permits: Permits): HTMLEl
   const { title, name, edits, creates, places, ends } = subject
   const may = ({ path, isSudo }: CompiledForm, capability: string): boolean =>
     permits.allow(fillPath(path, places, String), capability, isSudo)
-  const mayWrite = data === undefined ? may(creates, creates.creates) : may(edits, 'update')
-  const form = data === undefined ? creates : edits
+  const isNew = data === undefined
+  const mayWrite = isNew ? may(creates, creates.creates) : may(edits, 'update')
   return [
-    createElement('h3', {}, data === undefined ? `${title}: not found` : title),
+    createElement('h3', {}, isNew ? `${title}: not found` : title),
     createTermList(listShownFields(data)),
     ...(permits.why === '' ? [] : [createElement('p', { class: 'dim' }, permits.why)]),
     ...(mayWrite
-      ? [
-          createElement(
-            'details',
-            {},
-            createElement('summary', {}, data === undefined ? 'Create' : 'Edit'),
-            createWriteForm(subject, data, form),
-          ),
-        ]
+      ? [createDetails(isNew ? 'Create' : 'Edit', createWriteForm(subject, data, isNew ? creates : edits))]
       : []),
-    ...(data !== undefined && may(creates, 'delete')
+    ...(!isNew && may(creates, 'delete')
       ? [
           createRemoval({ verb: 'Delete', name, ends }, async () => {
             clearSaid(subject)
@@ -161,15 +154,12 @@ function createWriteForm(subject: Subject, data: unknown, { path, fields }: Comp
   const empty = inputs.filter(one => !isFilled(one)).map(({ label }) => label)
   const parts = [
     ...inputs.filter(isFilled).map(({ label }) => label),
-    ...(empty.length > 0
-      ? [createElement('details', {}, createElement('summary', {}, 'Empty fields'), ...empty)]
-      : []),
+    ...(empty.length > 0 ? [createDetails('Empty fields', ...empty)] : []),
   ]
   return createWorkForm({ label: data === undefined ? 'Create' : 'Save', parts }, async () => {
     clearSaid(subject)
     const changed = inputs.filter(({ first, text }) => text() !== first)
-    if (data !== undefined && changed.length === 0)
-      throw new Error('Nothing was changed, and nothing was written.')
+    if (data !== undefined && changed.length === 0) throw new Error('Nothing was changed.')
     const body = Object.fromEntries(
       changed.map(({ field, text }) => [field.name, parseFieldText(field, text())]),
     )
@@ -192,11 +182,13 @@ function createWorkForm(
   const button = createElement('button', { type: 'submit' }, label)
   const said = createElement('p', { role: 'status' })
   const form = createElement('form', {}, ...parts, createElement('p', {}, button), said)
+  let isRunning = false
   const update = () => {
-    button.disabled = !mayRun()
+    button.disabled = isRunning || !mayRun()
   }
   const run = async (): Promise<void> => {
-    button.disabled = true
+    isRunning = true
+    update()
     said.className = ''
     said.textContent = 'Requesting …'
     try {
@@ -207,6 +199,7 @@ function createWorkForm(
       said.textContent = (error as Error).message
       showErrorLine(form, said)
     }
+    isRunning = false
     update()
   }
   form.addEventListener('input', update)
@@ -239,5 +232,5 @@ export function createRemoval(
   const label = createElement('label', {}, `Type ${name} to confirm `, typed)
   const why = createElement('p', { class: 'bad' }, ends)
   const options = { label: verb, parts: [why, label], mayRun: () => typed.value === name }
-  return createElement('details', {}, createElement('summary', {}, verb), createWorkForm(options, remove))
+  return createDetails(verb, createWorkForm(options, remove))
 }

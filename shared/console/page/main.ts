@@ -6,6 +6,7 @@ import { elementById, inputById, refreshAges, showText } from './dom.ts'
 import { bindLoginForms, forgetLogins } from './logins.ts'
 import { bindReportButton, showExpiries, showShellCommands } from './looks.ts'
 import { observeOwnCluster, observePeerCluster, pageModel, readPageSettings } from './model.ts'
+import { bindSession, endLogin, isLoggedIn, isLoginIdle } from './session.ts'
 import { bindSwitchButtons, showRoleSwitch } from './switch.ts'
 
 /** Milliseconds between two observations of both clusters. A hidden page sends no requests. */
@@ -43,6 +44,7 @@ async function observeForever(look: () => Promise<void>): Promise<void> {
 function useTokens(event: Event): void {
   event.preventDefault()
   const [token, operationToken] = [inputById('token'), inputById('operation-token')]
+  if (token.value.trim() !== '') void endLogin()
   pageModel.token = token.value.trim() || pageModel.token
   pageModel.operationToken = operationToken.value.trim() || pageModel.operationToken
   token.value = ''
@@ -50,7 +52,8 @@ function useTokens(event: Event): void {
   sayTokens()
 }
 
-function forgetTokens(): void {
+/** Forgets everything that tokens have shown here, and revokes the token of a login. */
+async function forgetTokens(): Promise<void> {
   Object.assign(pageModel, {
     token: '',
     operationToken: '',
@@ -60,14 +63,18 @@ function forgetTokens(): void {
   })
   for (const id of ['token', 'operation-token']) inputById(id).value = ''
   forgetLogins()
-  for (const name of ['roles', 'role', 'policies', 'policy', 'report']) clearResult(name)
+  for (const name of ['roles', 'role', 'policies', 'policy', 'accessor', 'report']) clearResult(name)
+  const ending = endLogin()
   sayTokens()
+  const outcome = await ending
+  if (outcome !== '') showText('access-said', outcome)
 }
 
 function sayTokens(): void {
-  const held = [pageModel.token && 'a token', pageModel.operationToken && 'a DR operation token'].filter(
-    Boolean,
-  )
+  const token = isLoggedIn()
+    ? 'the token of a login, which Forget, or 15 minutes without a click or key, revokes'
+    : 'a token'
+  const held = [pageModel.token && token, pageModel.operationToken && 'a DR operation token'].filter(Boolean)
   showText(
     'access-said',
     held.length === 0 ? 'This page holds no token.' : `This page holds ${held.join(' and ')}.`,
@@ -76,14 +83,16 @@ function sayTokens(): void {
 }
 
 elementById('access-form').addEventListener('submit', useTokens)
-elementById('forget').addEventListener('click', forgetTokens)
+elementById('forget').addEventListener('click', () => void forgetTokens())
 bindSwitchButtons()
 bindReportButton()
 bindAdministration()
 bindLoginForms()
+bindSession(sayTokens)
 sayTokens()
 setInterval(() => {
   const now = Date.now()
+  if (isLoginIdle(now)) void forgetTokens()
   showRoleSwitch(now)
   refreshAges(formatTimeSpan, now)
 }, CLOCK_TICK_MS)
