@@ -1,7 +1,7 @@
 import { isObject } from '../values/json.ts'
 import { formatCheckValue } from './explained.ts'
 
-/** How a form shows a field: a check box, one value per line, JSON, or a text. */
+/** Input of a field: a check box, one value per line, JSON, or a text. */
 type FieldKind = 'flag' | 'list' | 'json' | 'text'
 
 export interface FormField {

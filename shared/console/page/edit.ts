@@ -31,7 +31,7 @@ export interface Subject {
   creates: CompiledForm
   /** what a deletion ends */
   ends: string
-  /** Returns the object as the API shows it; undefined: there is none. */
+  /** Returns the object as the API shows it; undefined: not found. */
   read(): Promise<unknown>
   /** Shows the lists again that contain the object. */
   refresh(): Promise<void>
@@ -170,7 +170,7 @@ function createWriteForm(subject: Subject, data: unknown, { path, fields }: Comp
   })
 }
 
-/** Creates a form with one button, which runs its work once at a time, and shows a failure beside the button. */
+/** Creates a form with one button, which runs its work once at a time, and shows a failure below the button. */
 function createWorkForm(
   {
     label,

@@ -2,7 +2,7 @@ import { readShape } from '../../values/read-shape.ts'
 import { mapShape, objectShape, textArrayShape } from '../../values/shape.ts'
 import { askOrThrow } from './asking.ts'
 
-/** What the page's token may do. */
+/** Capabilities of the page's token at some paths. */
 export interface Permits {
   /** Reports whether the token may do something at a path. */
   allow(path: string, capability: string, isSudo: boolean): boolean
