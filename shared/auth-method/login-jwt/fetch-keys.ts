@@ -5,7 +5,7 @@ import { parseKeySet } from '../../identity-proof/jwk.ts'
 import type { FetchedKeys, IssuerMemory } from '../../model/issuer-memory.ts'
 import type { Ports } from '../../ports.ts'
 
-/** Milliseconds for which a result of a fetch counts, also a failure. */
+/** Milliseconds for which a result of a fetch counts, also a failure. Until then the issuer is not asked again. */
 const RESULT_AGE_MS = 60_000
 const MOST_RESULTS = 1000
 const MINUTE_MS = 60_000

@@ -1,10 +1,10 @@
 import type { AskAws, EarlyCall, MountCall } from '../../api/call.ts'
 import { ApiError, createRefusal } from '../../api/errors.ts'
+import { issuerHost } from '../../identity-proof/aws-issuer.ts'
 import type { ParsedJwt, VerifiedJwt } from '../../identity-proof/jwt.ts'
 import { untrustedIssuer, verifyJwt } from '../../identity-proof/jwt.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
 import type { IssuerKey, JwtConfig } from '../../model/jwt.ts'
-import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { parseIamEntity } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
@@ -193,10 +193,10 @@ export async function gatherJwtFacts(
 }
 
 const REFRESH_AGE_MS = 3_600_000
-const REFRESH_PAUSE_MS = 60_000
 
 /**
- * Starts fetching keys that are older than an hour. The login does not need the result.
+ * Starts fetching keys that are older than an hour. The login does not need the result. Keys that arrived too late for
+ * the login that fetched them are returned to the next login, so keys of a slow issuer are stored too.
  * @returns undefined if nothing is to be refreshed now
  */
 export function startRefresh(
@@ -204,11 +204,10 @@ export function startRefresh(
   { jwt, issuer }: TokenTrust,
 ): Promise<FetchedKeys> | undefined {
   if (!issuer || now - issuer.data.fetchedAt < REFRESH_AGE_MS) return undefined
-  if (now < issuerMemory(ports).pausedUntil || isRecent(ports, jwt, now)) return undefined
-  return fetchIssuerKeys(ports, jwt.issuer, request.deadline).catch(() => ({ kind: 'failed', at: now }))
-}
-
-const isRecent = (ports: Ports, jwt: ParsedJwt, now: number): boolean => {
   const last = rememberedKeys(ports, jwt.issuer, now)
-  return last !== undefined && now - last.at < REFRESH_PAUSE_MS
+  if (last) return last.kind === 'keys' && last.at > issuer.data.fetchedAt ? Promise.resolve(last) : undefined
+  const { pausedUntil, running } = issuerMemory(ports)
+  // only the login that starts a fetch waits for its end
+  if (now < pausedUntil || running.has(issuerHost(jwt.issuer))) return undefined
+  return fetchIssuerKeys(ports, jwt.issuer, request.deadline).catch(() => ({ kind: 'failed', at: now }))
 }
