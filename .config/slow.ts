@@ -7,6 +7,7 @@ export const SLOW: readonly string[] = [
   'crash/mounts',
   'crash/points',
   'faults/unfinished-roles',
+  'login/organization',
   'mounts/removal',
   'rotate-root/crash',
   'tidy/long-runs',

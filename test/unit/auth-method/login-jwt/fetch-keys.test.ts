@@ -38,7 +38,7 @@ function environment(answer: () => Result<string, IssuerFetchFault>) {
 const invented = (): AwsIssuer => ({ id: randomUUID(), partition: 'aws' })
 const addressOf = (number: number): string => `198.51.100.${number}`
 
-/** Invented issuers of the test, all within a minute. `FUZZ_TOKENS` sets another number: a million take 20 s. */
+/** Invented issuers of the test, all within a minute. `FUZZ_TOKENS` sets another number: a million take a minute. */
 const INVENTED = Number(process.env['FUZZ_TOKENS'] ?? 20_000)
 
 describe('the budget of fetches that strangers can cause', () => {
