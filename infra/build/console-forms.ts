@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointGroup } from '../../shared/api/endpoint.ts'
 import type { ParameterField } from '../../shared/api/fields.ts'
-import { type CompiledForm, type CompiledForms, shortenPhrases } from '../../shared/console/forms.ts'
+import type { CompiledForm, CompiledForms } from '../../shared/console/forms.ts'
 
 /** Fields that the API accepts without effect. A form does not show them. */
 const WITHOUT_EFFECT = /^(?:Accepted and ignored|Not supported|Stored and returned, without effect)/
@@ -15,6 +15,15 @@ export const compileConsoleForms = (groups: readonly EndpointGroup[]): CompiledF
   tuning: compileForm(groups, '/sys/mounts/auth/:method_path/tune'),
   policy: compileForm(groups, '/sys/policies/acl/:policy_name'),
 })
+
+const PLACE = '<template id="forms">'
+
+/** Inserts the forms into the page as JSON, where they do not count as code. @throws Error if the page has no place for them */
+export function insertConsoleForms(page: string, groups: readonly EndpointGroup[]): string {
+  if (!page.includes(PLACE)) throw new Error(`the page lacks ${PLACE}`)
+  const text = JSON.stringify(compileConsoleForms(groups)).replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  return page.replace(PLACE, () => PLACE + text)
+}
 
 function compileForm(groups: readonly EndpointGroup[], path: string): CompiledForm {
   const row = groups
@@ -36,7 +45,7 @@ const compileFields = ({ path, fields }: Endpoint): string =>
     .flatMap(([name, field]) => {
       if (field.secret) throw new Error(`a form at ${path} would show the secret ${name}`)
       const kind = chooseKind(field)
-      return kind === undefined ? [] : [`${name} ${kind} ${shortenPhrases(field.doc)}`]
+      return kind === undefined ? [] : [`${name} ${kind} ${field.doc}`]
     })
     .join('\n')
 

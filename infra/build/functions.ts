@@ -7,7 +7,7 @@ import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { findBrokenBoundRelations } from '../../shared/values/bound-relations.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { bundlesDir, checkoutRoot, listFunctionNames } from '../checkout.ts'
-import { compileConsoleForms } from './console-forms.ts'
+import { insertConsoleForms } from './console-forms.ts'
 import { leanSdkPlugin } from './lean-sdk.ts'
 import { declaredUsesOfFunction } from './uses.ts'
 
@@ -208,7 +208,7 @@ async function copyPackage(library: string, target: string): Promise<void> {
 
 const PAGE = `${checkoutRoot}shared/console/page/`
 
-/** Builds the console page next to the function that serves it: one script, a style sheet and the page. */
+/** Builds the console page next to the function that serves it: one script, a style sheet, and the page with its forms. */
 export async function buildConsolePage(folder: string): Promise<Metafile> {
   const { metafile } = await build({
     entryPoints: { page: `${PAGE}main.ts` },
@@ -219,13 +219,14 @@ export async function buildConsolePage(folder: string): Promise<Metafile> {
     platform: 'browser',
     target: 'es2024',
     charset: 'utf8',
-    define: { COMPILED_FORMS: JSON.stringify(compileConsoleForms(endpointGroups)) },
     tsconfigRaw: {},
     metafile: true,
     absWorkingDir: checkoutRoot,
     logLevel: 'warning',
   })
-  for (const file of ['index.html', 'style.css']) await cp(PAGE + file, `${folder}/${file}`)
+  await cp(`${PAGE}style.css`, `${folder}/style.css`)
+  const page = readFileSync(`${PAGE}index.html`, 'utf8')
+  await writeFile(`${folder}/index.html`, insertConsoleForms(page, endpointGroups))
   return metafile
 }
 

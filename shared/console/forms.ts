@@ -25,17 +25,9 @@ export interface CompiledForm {
 export type FormName = 'role' | 'mount' | 'tuning' | 'policy'
 export type CompiledForms = Readonly<Record<FormName, CompiledForm>>
 
-/** Phrases of many descriptions. The page holds each phrase once, and `~` with the phrase's index in its place. */
-const phrases = ['; one of the values must match', ', with a trailing wildcard if wanted']
-
-/** Replaces the phrases of a description by their indices. */
-export const shortenPhrases = (doc: string): string =>
-  phrases.reduce((text, phrase, index) => text.replace(phrase, `~${index}`), doc)
-
 /** Parses the lines of a compiled form. */
-export const parseFormFields = (compiled: string): FormField[] =>
-  compiled.split('\n').map(compiledLine => {
-    const line = compiledLine.replace(/~(\d)/g, (_, index) => phrases[index] ?? '')
+export const parseFormFields = (text: string): FormField[] =>
+  text.split('\n').map(line => {
     const [, name = '', kind = '', doc = ''] = /^(\S+) (\S+) (.*)$/.exec(line) ?? []
     return { name, kind: kind as FieldKind, doc }
   })

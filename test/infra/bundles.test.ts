@@ -209,7 +209,8 @@ describe('contents of the bundles', () => {
     )
     expect(html.match(/<script[^>]*>[^<]*/g)).toEqual(['<script type="module" src="page.js">'])
     expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/)
-    expect(script.length).toBeLessThan(80_000)
+    expect(Buffer.byteLength(script)).toBeLessThanOrEqual(80_000)
+    expect(html).toContain('bound_account_id list Account IDs')
     expect(script + style).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|localStorage|sessionStorage|eval\(|https?:\/\/(?!www\.w3\.org\/2000\/svg|<)/,
     )

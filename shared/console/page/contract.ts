@@ -1,7 +1,7 @@
 import type { CompiledForms } from '../forms.ts'
+import { elementById } from './dom.ts'
 
-/** The build of the page replaces this name by the forms that it compiles from the endpoint table. */
-declare const COMPILED_FORMS: CompiledForms
-
-/** The endpoints that forms of this page write to, with their fields. */
-export const consoleForms: CompiledForms = COMPILED_FORMS
+/** The endpoints that forms of this page write to. The build compiles them from the endpoint table into the page. */
+export const consoleForms = JSON.parse(
+  elementById('forms', HTMLTemplateElement).content.textContent,
+) as CompiledForms

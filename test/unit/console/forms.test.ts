@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compileConsoleForms } from '../../../infra/build/console-forms.ts'
+import { compileConsoleForms, insertConsoleForms } from '../../../infra/build/console-forms.ts'
 import {
   fillPath,
   findLine,
@@ -64,6 +64,7 @@ describe('the forms of the console page', () => {
     const others = endpointGroups.filter(one => one !== group)
     expect(() => compileConsoleForms([...others, broken])).toThrow('would show the secret token')
     expect(() => compileConsoleForms([])).toThrow('has no endpoint for a form')
+    expect(() => insertConsoleForms('<main></main>', endpointGroups)).toThrow('the page lacks <template')
   })
 })
 
