@@ -45,10 +45,12 @@ describe('the pages for one cluster', () => {
   const backUp = blocksOf('docs/do/back-up.md')
   const upgrade = blocksOf('docs/do/upgrade-one.md')
   const remove = blocksOf('docs/do/remove.md')
+  const endAccess = blocksOf('docs/do/end-access.md')
   const laptop = blocksOf('docs/do/troubleshooting.md', 'On a laptop')
 
   test('have no block that this test does not run', () => {
-    expect([first, backUp, upgrade, remove, laptop].map(blocks => blocks.length)).toEqual([4, 2, 2, 1, 1])
+    const pages = [first, backUp, upgrade, remove, endAccess, laptop]
+    expect(pages.map(blocks => blocks.length)).toEqual([4, 2, 2, 1, 3, 1])
     expect(blocksOf('docs/do/troubleshooting.md')).toEqual(laptop)
   })
 
@@ -68,6 +70,29 @@ describe('the pages for one cluster', () => {
     expect(await paste(backUp[1])).toBe('')
     await paste(backUp[0])
     expect(readFileSync(`${started.checkout}/configuration.json`, 'utf8')).toBe(saved)
+  })
+
+  test('"end access" revokes the tokens of a person, and disables the entity of other tokens', async () => {
+    const status = (token: string) =>
+      paste(
+        `curl -sS -o /dev/null -w '%{http_code}' -H "X-Vault-Token: ${token}" $BASE/auth/token/lookup-self`,
+      )
+    const bound = `arn:aws:iam::${account}:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admins_*`
+    const role = { auth_type: 'iam', bound_iam_principal_arn: bound }
+    await paste(
+      `curl -sS --fail-with-body -H "X-Vault-Token: $TOKEN" $BASE/auth/cloud/role/people -d '${JSON.stringify(role)}'`,
+    )
+    const login = 'cloud-auth login --role people'
+    const [first, other] = [(await paste(login)).trim(), (await paste(login)).trim()]
+    await paste('WHO=alice-example-com')
+    await paste(endAccess[0])
+    expect(await paste(endAccess[1])).toContain('The token is revoked.')
+    expect([await status(first), await status(other)]).toEqual(['403', '403'])
+    await paste(endAccess[2])
+    const refused = await shell.paste('cloud-auth login --role people || echo refused')
+    expect(refused.stdout).toBe('refused\n')
+    await paste(`api $BASE/identity/entity/id/$ENTITY -d '{"disabled": false}'`)
+    expect(await status((await paste(login)).trim())).toBe('200')
   })
 
   test('"first hour" makes a role for administrators, who log in without the root token', async () => {
