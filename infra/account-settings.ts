@@ -38,7 +38,10 @@ const MOST_TAGS = 40
  */
 const LEAST_MINUTES = 15
 
-/** Settings that an account requires of everything deployed into it. */
+/** Maximum number of accounts in `instanceEvents`. EventBridge allows 2,048 characters in a rule's pattern. */
+const MOST_EVENT_ACCOUNTS = 100
+
+/** Settings about the accounts of a deployment: what its own account requires of it, and which others send events. */
 export const accountSettingFields = {
   /**
    * KMS keys that replace AWS's keys and the key that the data stack creates. Set `keyring` for new clusters only:
@@ -100,6 +103,21 @@ export const accountSettingFields = {
           v.maxValue(2880),
         ),
         LEAST_MINUTES,
+      ),
+    }),
+  ),
+  /**
+   * ends the tokens of terminated instances at roles with `revoke_on_termination`. `accounts`: other accounts that
+   * forward the ends of their instances to the default event bus of this account
+   */
+  instanceEvents: v.optional(
+    v.strictObject({
+      accounts: v.optional(
+        v.pipe(
+          v.array(v.pipe(v.string(), v.regex(/^\d{12}$/, 'must be an account ID of 12 digits'))),
+          v.maxLength(MOST_EVENT_ACCOUNTS, `must name at most ${MOST_EVENT_ACCOUNTS} accounts`),
+        ),
+        [],
       ),
     }),
   ),

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Journal, JournalStatusView } from './journal/journal.ts'
-import type { ClusterRecord, DeployedAddresses, MadeKeyring } from './model/cluster.ts'
+import type { ClusterRecord, DeployedAddresses, DeployedEvents, MadeKeyring } from './model/cluster.ts'
 import type { CountedRefusals } from './model/counted-refusals.ts'
 import type { FaultyPart, RecentFault } from './model/fault.ts'
 import type { Instance } from './model/instance.ts'
@@ -308,7 +308,7 @@ export interface FrontProxy {
 }
 
 /** The settings of the deployment that handlers use. */
-export interface Deployment extends DeployedAddresses {
+export interface Deployment extends DeployedAddresses, DeployedEvents {
   /** version of this product */
   version: string
   /** the API version that clients see; they choose features by it */

@@ -8,6 +8,7 @@ interface OwnSettings {
   consoleOrigin?: string | undefined
   drill?: { peer: string; policy: string } | undefined
   healthChecksKeyring?: boolean
+  instanceEvents?: object | undefined
   initPgpKeys?: readonly string[] | undefined
   strictCeremony?: boolean
 }
@@ -42,11 +43,13 @@ export const functionTable: Readonly<Record<string, FunctionRow>> = {
   login: { tables: 'wire' },
   'on-attempt': { workflow: ATTEMPT_WORKFLOW },
   'on-drill': { settings: ['drill'], workflow: DRILL_WORKFLOW_NAME },
+  'on-operation': { settings: ['instanceEvents'] },
   // on-pull applies the primary's journal continuously, in the least memory that Lambda offers
   'on-pull': { tables: 'wire' },
   rekey: { settings: ['strictCeremony'] },
   renewal: { tables: 'wire' },
-  replication: { settings: ['consoleOrigin'] },
+  replication: { settings: ['consoleOrigin', 'instanceEvents'] },
+  roles: { settings: ['instanceEvents'] },
   system: { settings: ['consoleOrigin', 'healthChecksKeyring'] },
   tokens: { tables: 'wire' },
 }
@@ -59,6 +62,7 @@ const variablesOf: Readonly<
   consoleOrigin: ({ consoleOrigin }) => ({ CONSOLE_ORIGIN: consoleOrigin }),
   drill: ({ drill }) => ({ DRILL_PEER: drill?.peer, DRILL_POLICY: drill?.policy }),
   healthChecksKeyring: settings => ({ HEALTH_CHECKS_KEYRING: settings.healthChecksKeyring?.toString() }),
+  instanceEvents: ({ instanceEvents: events }) => ({ INSTANCE_EVENTS: events ? 'true' : undefined }),
   initPgpKeys: ({ initPgpKeys }) => ({ INIT_PGP_KEYS: initPgpKeys?.join(',') }),
   strictCeremony: settings => ({ STRICT_CEREMONY: settings.strictCeremony?.toString() }),
 }

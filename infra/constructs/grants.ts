@@ -135,6 +135,11 @@ const granted: Record<EndpointUse, (scope: PolicyGrantScope) => PolicyStatement[
     allow(['dynamodb:Query'], [`${store.data.tableArn}/index/expiry`]),
     allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within([treePartitionPattern])),
   ],
+  ending: ({ store }) => [
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('ending', 'stores', 'data'))),
+    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('ending', 'stores', 'cluster'))),
+    journal(store),
+  ],
   instances: ({ assumableRoleArns }) => [allow(['ec2:DescribeInstances'], ['*']), assume(assumableRoleArns)],
   principals: ({ assumableRoleArns }) => [
     allow(['iam:GetInstanceProfile', 'iam:GetRole', 'iam:GetUser'], ['*']),

@@ -7,7 +7,7 @@ import { createUndeployedApp } from './synthesise.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-permissions-`)
 try {
-  const { stacks } = createUndeployedApp({ stage: 'test' }, folder).synth()
+  const { stacks } = createUndeployedApp({ stage: 'test', instanceEvents: {} }, folder).synth()
   const templates: StackTemplates = new Map(stacks.map(({ stackName, template }) => [stackName, template]))
   mkdirSync(`${checkoutRoot}.build`, { recursive: true })
   writeFileSync(`${checkoutRoot}.build/permissions.md`, renderPermissionSections(templates))

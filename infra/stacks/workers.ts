@@ -1,5 +1,5 @@
 import { Duration, Stack, type StackProps } from 'aws-cdk-lib'
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
+import { CfnEventBusPolicy, Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { CfnPermission, type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
@@ -20,6 +20,9 @@ import type { Settings } from '../settings.ts'
 import { addMetricAlarm } from '../watching/alarm.ts'
 import type { ApiStack } from './api.ts'
 
+/** The events by which EC2 reports a change of an instance's state. */
+const EC2_EVENTS = { source: 'aws.ec2', type: 'EC2 Instance State-change Notification' } as const
+
 /** Lambda functions that run on schedules, from streams and in workflows. */
 export class WorkersStack extends Stack {
   constructor(scope: Construct, id: string, { functionContext, logs }: ApiStack, props: StackProps = {}) {
@@ -27,7 +30,8 @@ export class WorkersStack extends Stack {
     const lambdas = new Map<string, IFunction>()
     const names: string[] = []
     for (const [name, worker] of Object.entries<WorkerDefinition>(workerDefinitions)) {
-      if (worker.withApi) continue
+      if (worker.withApi || (worker.setting && functionContext.settings[worker.setting] === undefined))
+        continue
       const { lambda: own, called: lambda } = new GroupFunction(
         this,
         name,
@@ -69,6 +73,8 @@ export class WorkersStack extends Stack {
     machines.push(machine(DRILL_WORKFLOW_NAME, 'on-drill', defineDrillWorkflow))
     this.watch(machines, lambdas, settings)
     addMetricAlarm(this, 'WorkersThrottled', settings, names)
+    const endsTokens = lambdas.get('on-instance-event')
+    if (endsTokens) this.receive(settings, endsTokens)
     const rehearses = lambdas.get('on-drill')
     if (settings.drill && rehearses)
       calls(
@@ -102,6 +108,44 @@ export class WorkersStack extends Stack {
     })
     calls(rule, journal)
     addMetricAlarm(this, 'WorkflowFailed', settings, [rule.ruleName])
+  }
+
+  /**
+   * Sends the ends of instances to a function. EC2 sends them to the default bus of the instance's own account and
+   * region. Other accounts may forward only this kind of event.
+   */
+  private receive(
+    { stage, instanceEvents: { accounts } = { accounts: [] } }: Settings,
+    lambda: IFunction,
+  ): void {
+    const own = Stack.of(this).account
+    const rule = new Rule(this, 'instance ends', {
+      description: 'an EC2 instance is being terminated',
+      eventPattern: {
+        source: [EC2_EVENTS.source],
+        account: [own, ...accounts],
+        detailType: [EC2_EVENTS.type],
+        detail: { state: ['shutting-down', 'terminated'] },
+      },
+    })
+    calls(rule, lambda)
+    if (accounts.length === 0) return
+    new CfnEventBusPolicy(this, 'instance ends of others', {
+      statementId: `cloud-auth-${stage}-instance-ends`,
+      statement: {
+        Effect: 'Allow',
+        Principal: { AWS: [...accounts] },
+        Action: 'events:PutEvents',
+        Resource: Stack.of(this).formatArn({
+          service: 'events',
+          resource: 'event-bus',
+          resourceName: 'default',
+        }),
+        Condition: {
+          StringEquals: { 'events:source': EC2_EVENTS.source, 'events:detail-type': EC2_EVENTS.type },
+        },
+      },
+    })
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

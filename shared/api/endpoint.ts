@@ -29,6 +29,8 @@ export const endpointUses = [
   'scan',
   /** finds due entries through the index `expiry`, and removes hashes of unused trees */
   'sweep',
+  /** stores the ends of instances whose tokens end with them */
+  'ending',
   /** calls EC2, in other accounts by AssumeRole */
   'instances',
   /** calls IAM, in other accounts by AssumeRole */

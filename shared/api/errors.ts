@@ -80,6 +80,7 @@ const NO_TOKEN: readonly string[] = [
   'token-spent',
   'mount-gone',
   'parent-gone',
+  'instance-ended',
   'operation-token-unknown',
   'batch-token-root',
   'batch-token-unreadable',

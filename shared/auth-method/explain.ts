@@ -10,6 +10,7 @@ import {
 import type { Item } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { type CheckVerdict, createFailedVerdict, enforceChecks, reportVerdicts } from './login/checks.ts'
+import { endingCheck, readEndingFacts } from './login/ending.ts'
 import type { loginFields } from './login/fields.ts'
 import type { LoginGrant } from './login/grant.ts'
 import { buildLoginToken } from './login/outcome.ts'
@@ -152,7 +153,7 @@ const passes = ({ checks }: Report): boolean => checks.every(check => check.verd
 
 const loginPath = (call: ExplainCall): string => `auth/${call.mount.path}/login`
 
-/** Adds the token that the login would create, unless the token itself is refused. */
+/** Adds the token that the login would create, unless the instance has ended or the token itself is refused. */
 async function preview(
   call: ExplainCall,
   grant: LoginGrant,
@@ -161,6 +162,10 @@ async function preview(
 ): Promise<void> {
   const { now, ports } = call
   const mount = call.mount
+  if (grant.endsWith) {
+    found.checks.push(...reportVerdicts([endingCheck], await readEndingFacts(call, grant.endsWith)))
+    if (!passes(found)) return
+  }
   const fresh = { entityId: ports.entropy.uuid(), aliasId: ports.entropy.uuid() }
   const { alias } = ensureIdentityAlias(stored, { ...grant.alias, mount: mount.accessor, now, fresh })
   found.token = await step(found, 'token', () => {

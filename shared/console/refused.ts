@@ -48,9 +48,15 @@ const advices: readonly (readonly [rule: RegExp, advice: string])[] = [
     /^(principal|instance)-lookup$/,
     'Check that the mount’s credentials may call AWS, and that the principal or instance exists.',
   ],
-  [/^instance-not-running$/, 'Check that the instance runs, in the account and region that the mount asks.'],
-  [/^session-not-instance$/, 'Log in from the instance itself, or change the role.'],
-  [/^role-type$/, 'Log in by the type of the role, or use another role.'],
+  [
+    /^instance-(not-running|ended)$/,
+    'Check that the instance runs, in the account and region that the mount asks.',
+  ],
+  [/^(session-not|no)-instance$/, 'Log in from the instance itself, or change the role.'],
+  [
+    /^(role-type|role-required|instance-identity-role)$/,
+    'Log in by the type of the role, or use another role.',
+  ],
   [/^root-policy$/, 'Remove the policy root from the role.'],
   [/^no-alias$/, 'Change the alias in config/identity, or send a login that has the value.'],
   [/^source-address$/, 'Log in from an admitted network, or change token_bound_cidrs of the role.'],
@@ -82,6 +88,7 @@ const advices: readonly (readonly [rule: RegExp, advice: string])[] = [
     'Check which accounts and organizations the mount’s jwt configuration trusts.',
   ],
   [/^jwt-/, 'Send the token exactly as AWS returned it.'],
+  [/^claims-too-large$/, 'Bind fewer tags in the role, or let it give batch tokens.'],
   [/^no-session-end$/, 'Log in from a role session that has an end, or change the role.'],
   [/^maximum-lifetime$/, 'Log in again, because the token has reached its maximum lifetime.'],
 ]

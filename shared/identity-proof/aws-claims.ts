@@ -74,8 +74,15 @@ export function readAwsClaims({ aws }: Pick<ParsedJwt, 'aws'>): AwsClaims {
 /** The claims that bounds compare with ARNs: the parts of an instance's or a function's ARN. */
 export const regionOfArn = (arn: string | undefined): string | undefined => arn?.split(':')[3] || undefined
 
-const INSTANCE_ARN = /^arn:[a-z-]+:ec2:[a-z0-9-]+:\d{12}:instance\/(i-[0-9a-f]{8,17})$/
+const INSTANCE_ARN = /^arn:[a-z-]+:ec2:([a-z0-9-]+):(\d{12}):instance\/(i-[0-9a-f]{8,17})$/
+
+/** Returns the instance that an ARN names. */
+export function instanceOfArn(
+  arn: string | undefined,
+): { account: string; id: string; region: string } | undefined {
+  const [, region, account, id] = INSTANCE_ARN.exec(arn ?? '') ?? []
+  return region && account && id ? { account, id, region } : undefined
+}
 
 /** Returns the ID of the instance that an ARN names. */
-export const instanceIdOfArn = (arn: string | undefined): string | undefined =>
-  arn === undefined ? undefined : INSTANCE_ARN.exec(arn)?.[1]
+export const instanceIdOfArn = (arn: string | undefined): string | undefined => instanceOfArn(arn)?.id

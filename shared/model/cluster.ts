@@ -182,6 +182,12 @@ export interface DeployedAddresses {
   linkAddress?: string | undefined
 }
 
+/** The events that a deployment gets. */
+export interface DeployedEvents {
+  /** whether a worker gets the ends of instances; absent: no, or the function does not need it */
+  instanceEvents?: boolean
+}
+
 /**
  * Returns the address for other members of the set from the deployment's settings; empty if the settings have no
  * address.

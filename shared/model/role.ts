@@ -16,6 +16,8 @@ export interface Role {
   claims?: ClaimBindings
   /** `capToSession`: tokens of a role of type `jwt` end with the caller's role session; absent: false */
   capToSession?: boolean
+  /** `revokeOnTermination`: tokens end with the instance that has logged in; absent: false */
+  revokeOnTermination?: boolean
   boundIamPrincipalArns: readonly string[]
   /** `boundIamPrincipalIds`: unique IDs of the bound principals' ARNs */
   boundIamPrincipalIds: readonly string[]

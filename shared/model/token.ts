@@ -32,6 +32,18 @@ export interface LoginRecord {
   claims?: LoginClaims
 }
 
+/**
+ * The instance with whose end a token ends, by the mount whose login made the token. Child tokens have the mark of
+ * their parent. Invariant: the mount has an item `instance` until the token of the login expires.
+ */
+export interface TokenInstance {
+  /** accessor */
+  mount: string
+  /** 12 digits */
+  account: string
+  id: string
+}
+
 /** A service token as stored, or a batch token as encrypted. `numUses` is the number of remaining uses. */
 export interface Token extends TokenTerms {
   type: 'service' | 'batch'
@@ -47,6 +59,8 @@ export interface Token extends TokenTerms {
   /** `entity` of the token, found by the alias's mount and name */
   entity?: { id: string; mount: string; alias: string }
   login?: LoginRecord
+  /** `instance` with whose end the token ends; absent: the token does not depend on an instance */
+  instance?: TokenInstance
   /** `role`: name of the token role with which the token was made */
   role?: string
   /** `parent`: accessor of the parent; absent for an orphan */

@@ -18,6 +18,8 @@ export const tableGuards = {
   fault: { stores: ['read'], deletes: [] },
   /** `mint`: tokens, which are deleted when they are used up or revoked */
   mint: { stores: ['mint'], deletes: ['spend', 'write'] },
+  /** `ending`: instances whose end ends tokens; logins store them, and a worker stores their ends */
+  ending: { stores: ['write', 'ending'], deletes: ['write'] },
   /** keys without which the cluster can read no encrypted item */
   'key-factory': { stores: ['key-factory'], deletes: [] },
   /** `holder`: admissions, revocations and rotations, which store which clusters do not get the new term */

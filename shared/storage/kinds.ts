@@ -109,6 +109,15 @@ export const itemKinds = {
   'account-issuer': { ...REPLICATED, pk: mount => `${mount}#account`, goesWith: 'mount', spread: true },
   // The name is a hash of a token that has logged in.
   spent: { ...LOCAL, pk: mount => `${mount}#spent`, goesWith: 'mount', spread: true, expiry: 'dies' },
+  // The name consists of the instance's account and ID. Tokens that end with the instance need this item.
+  instance: {
+    ...LOCAL,
+    pk: mount => `${mount}#instance`,
+    goesWith: 'mount',
+    spread: true,
+    expiry: 'dies',
+    guard: 'ending',
+  },
   'sts-role': { ...REPLICATED, pk: mount => `${mount}#sts`, goesWith: 'mount' },
   role: {
     ...REPLICATED,
@@ -275,6 +284,7 @@ export const itemKinds = {
   fault: { ...OWN, pk: 'fault', guard: 'fault' },
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
+  'instance-round': { ...OWN, pk: 'instance-round', sk: 'progress', guard: 'ending' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
   reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'key-factory' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, large: true, guard: 'link' },

@@ -11,7 +11,7 @@ export const guardedPartitionPatterns = (table: Table, of: (guard: TableGuard) =
     (Object.keys(itemKinds) as Kind[])
       .map(itemKindSpec)
       .filter(spec => spec.table === table && spec.guard && of(spec.guard))
-      .map(({ pk }) => (typeof pk === 'string' ? pk : pk('*'))),
+      .map(({ pk, spread }) => `${typeof pk === 'string' ? pk : pk('*')}${spread ? '#*' : ''}`),
   ),
 ]
 

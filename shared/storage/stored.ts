@@ -7,6 +7,7 @@ import type { DenyEntry } from '../model/deny-entry.ts'
 import type { DrillRecord } from '../model/drill.ts'
 import type { RecentFault } from '../model/fault.ts'
 import type { TermHolder } from '../model/holder.ts'
+import type { InstanceRecord, InstanceRound } from '../model/instance.ts'
 import type { AccountIssuer, JwtConfig, StoredIssuer } from '../model/jwt.ts'
 import type {
   ActivationTokenKey,
@@ -63,6 +64,7 @@ export interface StoredDataByKind {
   issuer: StoredIssuer
   'account-issuer': AccountIssuer
   spent: Record<never, never>
+  instance: InstanceRecord
   role: Role
   access: AccessEntry
   deny: DenyEntry
@@ -103,6 +105,7 @@ export interface StoredDataByKind {
   notice: PrimaryNotice
   readiness: ReadinessTest
   fault: RecentFault
+  'instance-round': InstanceRound
   reindex: ReindexProgress
   reencryption: ReencryptionProgress
   'tree-check': TreeCheck

@@ -129,6 +129,7 @@ export function decideNewToken(facts: CreateTokenFacts): { token: Token; warning
           parent: parent.accessor,
           parentCreatedAt: parent.token.createdAt,
           entity: parent.token.entity,
+          instance: parent.token.instance,
         })),
     depth: orphan ? 0 : parent.token.depth + 1,
     renewable:

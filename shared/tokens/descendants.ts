@@ -4,6 +4,7 @@ import { isTokenExpired, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Change, removeItemIfUnchanged, replaceItem } from '../storage/changes.ts'
 import { type Item, itemPartitions, key } from '../storage/kinds.ts'
+import { isInstanceOfTokenGone } from './instance-mark.ts'
 
 /** Maximum depth of a token hierarchy, because every use of a token checks all its ancestors. */
 export const MAX_TOKEN_DEPTH = 32
@@ -49,7 +50,7 @@ export async function areTokenAncestorsAlive(
   return true
 }
 
-/** Reads a token; undefined unless the token and all its ancestors are valid. */
+/** Reads a token; undefined unless the token, its instance and all its ancestors are valid. */
 export async function readLiveToken(
   accessor: string,
   dependencies: TokenDependencies,
@@ -57,6 +58,7 @@ export async function readLiveToken(
   const [item] = await dependencies.ports.store.read([key('token', accessor)])
   return item &&
     isTokenAlive(item.data, dependencies) &&
+    !(await isInstanceOfTokenGone(item.data, dependencies.ports)) &&
     (await areTokenAncestorsAlive(item.data, dependencies))
     ? item
     : undefined

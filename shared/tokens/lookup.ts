@@ -16,6 +16,7 @@ import { secretsEqual } from '../values/secret.ts'
 import { formatTime } from '../values/time.ts'
 import { decryptBatchTokenText, readBatchToken } from './batch.ts'
 import { areTokenAncestorsAlive, isTokenAlive, readLiveToken } from './descendants.ts'
+import { isInstanceOfTokenGone } from './instance-mark.ts'
 import { showTokenTerms } from './parameters.ts'
 
 export const tokenField = { token: textField('The token', { secret: true }) }
@@ -76,8 +77,12 @@ export async function findTokenByText(call: Call, asked: string): Promise<Found>
     if (!sealed) throw new ApiError('bad_token')
     const [term] = await call.ports.store.read([key('term', sealed.term)])
     const { token } = readBatchToken(sealed, term)
-    if (!token || !isTokenAlive(token, call) || !(await areTokenAncestorsAlive(token, call)))
-      throw new ApiError('bad_token')
+    const isAlive =
+      token &&
+      isTokenAlive(token, call) &&
+      !(await isInstanceOfTokenGone(token, call.ports)) &&
+      (await areTokenAncestorsAlive(token, call))
+    if (!isAlive) throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
   const accessor = await accessorOfTokenText(asked, call.ports.cipher)

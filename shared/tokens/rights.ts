@@ -4,6 +4,7 @@ import { ROOT_POLICY_NAME, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { areTokenAncestorsAlive, type TokenDependencies } from './descendants.ts'
+import { hasEndedWithInstance, instanceKeysOf } from './instance-mark.ts'
 
 /** The policy parser, loaded at first use, because logins do not need it. */
 let policies: Promise<typeof import('../policies/load.ts')> | undefined
@@ -17,11 +18,11 @@ export interface TokenRights {
 }
 
 /** Reasons why a valid token has no rights. */
-export type TokenRightsFault = 'entity-gone' | 'entity-disabled' | 'parent-gone'
+export type TokenRightsFault = 'entity-gone' | 'entity-disabled' | 'instance-ended' | 'parent-gone'
 
 /**
- * Loads the rights of a valid token from its own and its entity's policies. A token whose entity or ancestor is
- * gone has no rights.
+ * Loads the rights of a valid token from its own and its entity's policies. A token whose entity, ancestor
+ * or instance is gone has no rights.
  * @param along key of one more item to read with the policies
  */
 export async function loadTokenRights(
@@ -32,12 +33,16 @@ export async function loadTokenRights(
   const { store } = dependencies.ports
   const policyKeys = isRootToken(token) ? [] : token.policies.map(name => key('policy', name))
   const aliasKeys = token.entity ? [key('alias', token.entity.mount, token.entity.alias)] : []
-  const keys = [...policyKeys, ...aliasKeys, ...(along ? [along] : [])]
+  const instanceKeys = instanceKeysOf(token)
+  const keys = [...policyKeys, ...aliasKeys, ...instanceKeys, ...(along ? [along] : [])]
   const items: readonly (Item | undefined)[] = keys.length > 0 ? await store.read(keys) : []
   const alias = items[policyKeys.length] as Item<'alias'> | undefined
   const entity = aliasKeys.length > 0 ? alias?.data : undefined
   if (token.entity && entity?.entityId !== token.entity.id) return failed('entity-gone')
   if (entity?.disabled) return failed('entity-disabled')
+  // descendants have the mark of their ancestors, so this check covers them too
+  const record = items[policyKeys.length + aliasKeys.length] as Item<'instance'> | undefined
+  if (hasEndedWithInstance(token, record)) return failed('instance-ended')
   if (!(await areTokenAncestorsAlive(token, dependencies))) return failed('parent-gone')
   const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT_POLICY_NAME)
   const more = identityPolicies.filter(name => !token.policies.includes(name))

@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
 import { watchCertificates } from '../auth-method/config/watch-certificates.ts'
+import { checkInstances } from '../auth-method/ends/check-instances.ts'
 import { runHourlyTidy } from '../auth-method/tidy/schedule.ts'
 import { createJobRun } from '../jobs/job.ts'
 import { handleRestoredCopy } from '../journal/close-copy.ts'
@@ -106,6 +107,15 @@ export const createHourlyHandler =
     )
     return runHourlyTidy(createJobRun(ports, lambdaDeadline(ports, context)))
   }
+
+/** Milliseconds reserved to store the end of a part of a round. */
+const ROUND_REST_MS = 30_000
+
+/** Returns the handler of `on-account-facts`, which runs every five minutes. */
+export const createAccountFactsHandler =
+  (ports: Ports) =>
+  (_event: unknown, context: Context): Promise<void> =>
+    checkInstances(createJobRun(ports, lambdaDeadline(ports, context) - ROUND_REST_MS))
 
 /** Milliseconds reserved for a pull run to finish its current work. */
 const RUN_REST_MS = 8000

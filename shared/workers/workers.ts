@@ -20,6 +20,8 @@ export interface WorkerDefinition {
   stream?: { table: 'cluster'; partitions: string }
   /** deployed together with the API, which must not run without it */
   withApi?: true
+  /** deployed only with this setting */
+  setting?: 'instanceEvents'
 }
 
 /**
@@ -113,6 +115,24 @@ export const workerDefinitions = {
     queued: { minutes: 5, retries: 2 },
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },
+  },
+  'on-instance-event': {
+    uses: ['read', 'ending'],
+    summary: 'ends the tokens of an instance that is terminated',
+    timeout: 1,
+    // the daily round of on-account-facts finds what is lost after that
+    queued: { minutes: 360, retries: 2 },
+    setting: 'instanceEvents',
+  },
+  'on-account-facts': {
+    // asks AWS, and may neither make tokens nor keys
+    uses: ['read', 'ending', 'instances'],
+    summary: 'asks EC2 about the instances with whose end tokens end, once a day and after a promotion',
+    timeout: 15,
+    // the next run continues
+    queued: { minutes: 5, retries: 0 },
+    every: 5,
+    setting: 'instanceEvents',
   },
   'on-audit-entries': {
     uses: ['audit-log'],

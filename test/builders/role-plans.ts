@@ -23,6 +23,7 @@ export const write = (raw: Raw, stored?: Role, defaultAuthType: Role['authType']
     parameters: readParameterFields(roleFields, raw).parameters,
     defaultAuthType,
     jwtConfigured: true,
+    aliasIsInstance: false,
     mountMax: 1000,
     fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as EncryptedText },
   })

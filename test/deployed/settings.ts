@@ -95,6 +95,7 @@ export const createSettingGroups = (named: NamedThings): Readonly<Record<string,
     parameterPrefix: '/cloud-auth/test',
     permissionsBoundaryArn: `arn:aws:iam::${EMULATED.account}:policy/boundary`,
     passImportWarnings: true,
+    instanceEvents: {},
   },
 })
 

@@ -155,6 +155,7 @@ describe('the embedded host reads from the templates', () => {
         { key: 'ANY /v1/x', functionName: 'x-login' },
         { key: '$default', functionName: 'x-login' },
       ],
+      rules: [],
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
       streams: [
         {

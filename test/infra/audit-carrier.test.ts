@@ -81,7 +81,7 @@ describe('audit entries of workers reach the audit stream too', () => {
     const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
     const exported = `cloud-auth-test-api:ExportsOutputRef${LogGroupName.Ref}`
     const groupsOf = new Map(
-      [...stacksOf({ stage: 'test' }).values()].flatMap(({ Resources }) =>
+      [...stacksOf().values()].flatMap(({ Resources }) =>
         Object.values(Resources).flatMap(({ Type, Properties }) =>
           Type === 'AWS::Lambda::Function'
             ? [[Properties.Description.replace('cloud-auth: ', ''), Properties.LoggingConfig.LogGroup]]

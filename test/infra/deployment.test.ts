@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { createUndeployedApp } from '../../infra/docs/synthesise.ts'
 import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/workers.ts'
 import { deployments } from '../support/checks/deployments.ts'
-import { ofType, resourcesOf } from './synthesised.ts'
+import { allFunctions, ofType, resourcesOf } from './synthesised.ts'
 
 // Settings of a deployment for asynchronous events, imported definitions, and leftovers of a failed
 // creation.
@@ -24,12 +24,14 @@ describe('events of asynchronous workers', () => {
       'on-pull',
       'on-drill',
       'on-journal',
+      'on-instance-event',
+      'on-account-facts',
     ])
   })
 
   test.each([
-    ['on functions', { stage: 'test' }, '$LATEST'],
-    ['on aliases with a canary', { stage: 'test', canary: {} }, 'live'],
+    ['on functions', allFunctions, '$LATEST'],
+    ['on aliases with a canary', { ...allFunctions, canary: {} }, 'live'],
   ] as const)('%s have a maximum age and a number of retries', (_, settings, qualifier) => {
     const configs = ofType(resourcesOf(settings), 'AWS::Lambda::EventInvokeConfig').map(
       ([, { Properties }]) => Properties,

@@ -50,8 +50,11 @@ export interface Template {
 /** Cache of templates as texts, by settings and stack, because a synthesis takes a second. */
 const texts = new Map<string, Map<string, string>>()
 
+/** Settings with which every function is deployed. */
+export const allFunctions = { stage: 'test', instanceEvents: {} }
+
 /** Returns the templates of a cluster by stack name. Each call returns a fresh copy. */
-export function stacksOf(settings: Record<string, unknown> = { stage: 'test' }): Map<string, Template> {
+export function stacksOf(settings: Record<string, unknown> = allFunctions): Map<string, Template> {
   const name = JSON.stringify(settings)
   const made = texts.get(name) ?? synthesised(settings, textsOf)
   texts.set(name, made)

@@ -9,7 +9,7 @@ import { type EndpointUse, pathsOf } from '../../shared/api/endpoint.ts'
 import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { type WorkerDefinition, workerDefinitions } from '../../shared/workers/workers.ts'
 import { workflowDefinitions } from '../../shared/workers/workflows.ts'
-import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
+import { allFunctions, ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 let resources: Map<string, Resource>
 let kept: Map<string, Resource>
@@ -19,7 +19,7 @@ const holder = 'AB'.repeat(20)
 const drill = { schedule: 'cron(0 5 ? * TUE *)', peer: 'https://west.example.com', policy: 'drill' }
 beforeAll(() => {
   resources = resourcesOf({
-    stage: 'test',
+    ...allFunctions,
     deletionProtection: false,
     throttle: { rate: 50, burst: 100 },
     loginConcurrency: 20,
@@ -217,7 +217,7 @@ describe('restored tables and key', () => {
    * import.
    */
   const seenIn = (settings: object) => {
-    const stacks = stacksOf({ stage: 'test', ...settings })
+    const stacks = stacksOf({ ...allFunctions, ...settings })
     const outside = [...stacks].filter(([name]) => !name.endsWith('-data'))
     const text = JSON.stringify(outside)
     return {
@@ -378,6 +378,7 @@ const actions: Record<EndpointUse, readonly string[]> = {
   write: ['dynamodb:DeleteItem', 'dynamodb:PutItem'],
   scan: ['dynamodb:Scan'],
   sweep: ['dynamodb:Query'],
+  ending: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
   instances: ['ec2:DescribeInstances', 'sts:AssumeRole'],
   principals: ['iam:GetInstanceProfile', 'iam:GetRole', 'iam:GetUser', 'sts:AssumeRole'],
   'caller-identity': [],
@@ -600,7 +601,7 @@ describe('IAM grants', () => {
   test.each(listFunctionNames())(
     'let %s write to the journal if that function writes at all, and delete only tree sums in the background',
     name => {
-      const writes = declaredUsesOfFunction(name).some(use => use === 'spend' || use === 'journal')
+      const writes = declaredUsesOfFunction(name).some(use => ['spend', 'journal', 'ending'].includes(use))
       for (const pk of ['journal', 'j#000001.aaaaaaaaaaaa#0', 't#life#r#00']) {
         expect(may(name, 'dynamodb:UpdateItem', 'Cluster', pk), pk).toBe(writes)
         expect(may(name, 'dynamodb:PutItem', 'Cluster', pk), pk).toBe(writes)
@@ -809,11 +810,11 @@ describe('a proxy in front of the API', () => {
 })
 
 describe('schedules and the audit log', () => {
-  test('run tidy every hour, and the puller and the journal worker every minute', () => {
+  test('run tidy every hour, the puller and the journal worker every minute, and rounds every five minutes', () => {
     const rules = ofType(resources, 'AWS::Events::Rule').flatMap(
       ([, one]) => one.Properties.ScheduleExpression ?? [],
     )
-    expect(rules.sort()).toEqual(['rate(1 hour)', 'rate(1 minute)', 'rate(1 minute)'])
+    expect(rules.sort()).toEqual(['rate(1 hour)', 'rate(1 minute)', 'rate(1 minute)', 'rate(5 minutes)'])
   })
 
   test('let the job worker invoke itself again', () => {

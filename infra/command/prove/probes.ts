@@ -205,6 +205,7 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   'new-key': 'needs an access key of a user, which a run does not create',
   satellite: 'needs a second account',
   'ec2-rate': UNDER_LOAD,
+  'instance-events': OTHER_SETTINGS,
   partitions: 'needs an account in another partition',
   'final-slash': OTHER_SETTINGS,
   'balancer-rules': OTHER_SETTINGS,

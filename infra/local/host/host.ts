@@ -32,6 +32,7 @@ import {
   readResourcesIn,
 } from '../template/assembly.ts'
 import { synthesiseAndBundle } from '../template/synth.ts'
+import { startLocalBus } from './event-bus.ts'
 import {
   addressVariables,
   choosePorts,
@@ -258,6 +259,7 @@ async function assemble(
     }),
   )
   started(startLocalSchedules(model, lambdas))
+  started(startLocalBus(model, control, lambdas))
   started(startRefreshing(() => lambdas.invoke(findFunctionName(model, 'on-journal'), HOST_REFRESHES)))
   const absence = started(
     startAbsence(() => lambdas.invoke(findFunctionName(model, 'on-pull'), HOST_RETURNS), !options.memory),

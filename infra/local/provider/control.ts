@@ -1,6 +1,7 @@
 import { type ControlMethod, defineControlCommand, runControlCommand } from './control/command.ts'
 import { controlInputSchemas } from './control/fields.ts'
 import { instanceDocumentOf, signInstanceDocument } from './documents/document.ts'
+import { listBusEventsSince } from './faults/bus-events.ts'
 import { listCallsSince } from './faults/calls.ts'
 import { arrangeProviderFault, releaseHeldCalls } from './faults/faults.ts'
 import { arrangeRateLimit } from './faults/limits.ts'
@@ -168,9 +169,17 @@ const commands = {
       return { events: [...streams.values()].flat() }
     },
   ),
-  busEvents: defineControlCommand(controlInputSchemas.nothing, ({ arranged }) => ({
-    events: [...arranged.busEvents],
-  })),
+  busEvents: defineControlCommand(
+    controlInputSchemas.since,
+    ({ arranged: { busEvents: log } }, { since }) => ({
+      events: listBusEventsSince(log, since),
+      last: log.nextSeq - 1,
+    }),
+  ),
+  loseEvents: defineControlCommand(controlInputSchemas.lostEvents, ({ arranged }, { count }) => {
+    arranged.busEvents.toLose = count
+    return null
+  }),
 }
 
 type CommandName = keyof typeof commands

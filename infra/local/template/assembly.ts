@@ -21,6 +21,8 @@ export interface AssemblyModel {
   link?: ApiRoute[]
   schedules: { name: string; minutes: number; functionName: string }[]
   streams: StreamModel[]
+  /** rules that send events of EC2 to functions */
+  rules: EventRuleModel[]
   machines: { arn: string; definition: unknown }[]
 }
 
@@ -33,6 +35,12 @@ export interface TableModel {
   ttl?: string
   /** view type of the table's stream, if a function reads the stream */
   stream?: StreamViewType
+}
+
+/** A rule of the default event bus. */
+export interface EventRuleModel {
+  pattern: unknown
+  functionName: string
 }
 
 /** A function that is invoked for changes of a table. */
@@ -163,6 +171,7 @@ export function readAssembly(directory: string, place: LocalHostPlace): Assembly
     ),
     ...findFrontsIn(ofType),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
+    rules: ofType('AWS::Events::Rule').flatMap(rulesOf),
     streams,
     machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
       arn: arnOf(stack, id),
@@ -301,6 +310,19 @@ function streamOf({ properties }: ResolvedCfnResource): StreamModel {
     retries: MaximumRetryAttempts,
     filters: (read.output.FilterCriteria?.Filters ?? []).map(({ Pattern }) => JSON.parse(Pattern) as unknown),
   }
+}
+
+const ofEc2 = v.looseObject({ source: v.tuple([v.literal('aws.ec2')]) })
+
+/** The host imitates no other service that sends events; the schedule of every minute resumes workflows. */
+function rulesOf({ properties }: ResolvedCfnResource): EventRuleModel[] {
+  const { EventPattern: pattern, Targets: targets = [] } = properties as {
+    EventPattern?: unknown
+    Targets?: { Arn: string }[]
+  }
+  return v.is(ofEc2, pattern)
+    ? targets.map(({ Arn }) => ({ pattern, functionName: functionNameIn(Arn) }))
+    : []
 }
 
 const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }

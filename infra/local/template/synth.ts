@@ -20,6 +20,7 @@ const settingsOf = ({ legacySignatures, front }: LocalSettings) => ({
   strictCeremony: false,
   legacySignatures,
   assumableRoleArns: ['arn:*:iam::*:role/*'],
+  instanceEvents: {},
 })
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')

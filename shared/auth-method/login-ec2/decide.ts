@@ -154,6 +154,9 @@ export function decideEc2Login(
       policies: tag?.tag?.policies.length ? tag.tag.policies : role.token.policies,
       maxTtl: Math.min(mountMax, ...limits),
     },
+    endsWith: role.revokeOnTermination
+      ? { account: document.accountId, id: document.instanceId, region: document.region }
+      : undefined,
     source: facts.source,
   }
   return { grant, entry, nonce }

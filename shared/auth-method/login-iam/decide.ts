@@ -116,6 +116,7 @@ export function decideIamLogin(
     disclosed: {},
     alias: { name: facts.aliasName, metadata: chosen },
     terms: role.token,
+    endsWith: role.revokeOnTermination ? instanceOf(facts) : undefined,
     source: facts.source,
   }
 }
@@ -124,6 +125,9 @@ const displayNameOf = (caller: CallerArnIdentity): string =>
   caller.kind === 'instance'
     ? `ec2-instance/${caller.uniqueId}`
     : [caller.entity.name, caller.entity.session].filter(Boolean).join('/')
+
+const instanceOf = ({ inferred }: CompleteIamFacts): LoginGrant['endsWith'] =>
+  inferred ? { account: inferred.account, id: inferred.instanceId, region: inferred.region } : 'unknown'
 
 const knownOf = ({ caller, inferred, role }: CompleteIamFacts): Record<string, string> => ({
   account_id: caller.account,

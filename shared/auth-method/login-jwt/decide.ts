@@ -1,5 +1,5 @@
 import { createRefusal } from '../../api/errors.ts'
-import { instanceIdOfArn, regionOfArn } from '../../identity-proof/aws-claims.ts'
+import { instanceIdOfArn, instanceOfArn, regionOfArn } from '../../identity-proof/aws-claims.ts'
 import { defined } from '../../values/defined.ts'
 import { jwtMetadataOf, parseTagMetadata, podTags } from '../config/identity-jwt.ts'
 import type { LoginCheck, WithPassedChecks } from '../login/checks.ts'
@@ -90,6 +90,7 @@ export function decideJwtLogin(facts: JwtFacts & WithPassedChecks<JwtFacts>, pat
     disclosed: {},
     alias: { name: facts.aliasName, metadata: chosen },
     terms: { ...role.token, explicitMaxTtl: explicit.length > 0 ? Math.min(...explicit) : 0 },
+    endsWith: role.revokeOnTermination ? (instanceOfArn(claims.instanceArn) ?? 'unknown') : undefined,
     source: facts.source,
   }
 }

@@ -37,8 +37,11 @@ export async function commitLogin(
   const text = generateServiceTokenText(entropy.bytes)
   // `call.now` is the time of this attempt; the access-list entry uses the same time
   const facts = { mount, alias, now: call.now, text }
-  const { auth, changes, warnings } = await mintLoginToken(grant, facts, cipher)
-  const outcome = answerAfterChanges([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
+  const recordInstance =
+    grant.endsWith && (await (await import('./ending.ts')).requireLivingInstance(call, grant.endsWith))
+  const { auth, changes, warnings, token } = await mintLoginToken(grant, facts, cipher)
+  const all = [...more, ...created, ...changes, ...(recordInstance?.(token) ?? [])]
+  const outcome = answerAfterChanges(all, { kind: 'auth', auth, warnings })
   if (!metadata) return outcome
   const write = async () => void (await store.commit([metadata], call.cluster, { tries: 1 }))
   return { ...outcome, afterwards: write }
@@ -56,6 +59,7 @@ export interface TokenMintFacts {
 
 export interface MintedLogin {
   auth: ResponseAuth
+  token: Token
   changes: readonly Change[]
   warnings: readonly string[]
 }
@@ -121,6 +125,7 @@ export function buildLoginToken(
     mount: mount.accessor,
     entity: { id: alias.entityId, mount: alias.mount, alias: alias.name },
     login: grant.login,
+    ...markOf(grant, mount),
     depth: 0,
     renewable: type === 'service',
     createdAt: now,
@@ -130,6 +135,11 @@ export function buildLoginToken(
   }
   return { token, warnings: granted.value.warnings }
 }
+
+const markOf = ({ endsWith }: LoginGrant, { accessor }: Mount): Pick<Token, 'instance'> =>
+  typeof endsWith === 'object'
+    ? { instance: { mount: accessor, account: endsWith.account, id: endsWith.id } }
+    : {}
 
 /** Resolves the token type from the role's and the mount's settings. */
 export function chooseTokenType(

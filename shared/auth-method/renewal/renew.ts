@@ -18,12 +18,14 @@ import {
   type Token,
   tokenExpirySecond,
 } from '../../model/token.ts'
-import { replaceItem } from '../../storage/changes.ts'
+import { type Change, replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { readLiveToken } from '../../tokens/descendants.ts'
+import { instanceKey } from '../../tokens/instance-mark.ts'
 import { accessorField, findTokenByAccessor, requiredToken } from '../../tokens/lookup.ts'
 import { buildResponseAuth } from '../../tokens/mint.ts'
 import { computeTokenLifetime } from '../../tokens/ttl.ts'
+import { extendRecord } from '../login/ending.ts'
 import type { RenewalInput } from './conditions.ts'
 import { checkEc2Renewal } from './ec2.ts'
 import { checkIamRenewal } from './iam.ts'
@@ -122,6 +124,7 @@ async function extend(
         expires === undefined ? {} : { expires },
       ),
       ...limits.changes,
+      ...(await keepRecord(call, renewed)),
     ],
     {
       kind: 'auth',
@@ -129,6 +132,13 @@ async function extend(
       warnings: granted.value.warnings,
     },
   )
+}
+
+/** Returns the change that keeps the record of the instance of a login's token. Children do not outlive that token. */
+async function keepRecord({ ports }: RenewalCall, renewed: Token): Promise<Change[]> {
+  if (!renewed.login || !renewed.instance) return []
+  const [record] = await ports.store.read([instanceKey(renewed.instance)])
+  return extendRecord(record, renewed)
 }
 
 const SYSTEM = { defaultLeaseTtl: 0, maxLeaseTtl: 0 }

@@ -33,6 +33,7 @@ export const roleFields = {
   allow_instance_migration: boolField('Accept another nonce when the instance was stopped and started'),
   disallow_reauthentication: boolField('One login per instance until its access-list entry is deleted'),
   cap_to_session: boolField('jwt: tokens end with the role session of the caller'),
+  revoke_on_termination: boolField('Tokens end with the instance that has logged in'),
   lease: textField('Accepted and ignored'),
   ...createTokenTermFields('role'),
 }

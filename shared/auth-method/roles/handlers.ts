@@ -65,17 +65,35 @@ export async function planRoleWrite(
     parameters: call.parameters,
     defaultAuthType: isLegacyEc2(call.mount) ? 'ec2' : 'iam',
     jwtConfigured: call.parameters.auth_type === 'jwt' && (await isJwtConfigured(call)),
+    aliasIsInstance: await isInstanceAlias(call, stored?.data),
     mountMax: maxTtlOfMount(call.mount),
     fresh: {
       roleId: call.ports.entropy.uuid(),
       hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
     },
   } as const)
-  return planRole(facts)
+  const plan = planRole(facts)
+  return { ...plan, warnings: [...plan.warnings, ...endingWarnings(plan.role, call)] }
 }
 
 const isJwtConfigured = async ({ ports, mount }: RoleCall): Promise<boolean> =>
   (await ports.store.read([key('jwt-config', mount.accessor)]))[0] !== undefined
+
+/** Returns a warning if the deployment does not learn the ends of instances (setting `instanceEvents`). */
+const endingWarnings = (role: Role, { ports }: Pick<RoleCall, 'ports'>): string[] =>
+  role.revokeOnTermination && !ports.deployment.instanceEvents
+    ? [
+        'revoke_on_termination: no token ends with its instance, because the deployment lacks the setting instanceEvents',
+      ]
+    : []
+
+/** Reports whether logins by token have the instance as their alias. Read only for a role whose tokens end with it. */
+async function isInstanceAlias({ ports, mount, parameters }: RoleCall, stored?: Role): Promise<boolean> {
+  const ends = parameters.revoke_on_termination ?? stored?.revokeOnTermination
+  if (!ends || (parameters.auth_type ?? stored?.authType) !== 'jwt') return false
+  const [config] = await ports.store.read([key('identity-config', mount.accessor)])
+  return config?.data.jwtAlias === 'instance_id'
+}
 
 const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<EncryptedText> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
@@ -94,6 +112,7 @@ export const roleAnswer = (role: Role): Record<string, unknown> => ({
   ...role.bound,
   ...role.claims,
   ...(role.capToSession ? { cap_to_session: true } : {}),
+  ...(role.revokeOnTermination ? { revoke_on_termination: true } : {}),
   bound_iam_principal_arn: role.boundIamPrincipalArns,
   bound_iam_principal_id: role.boundIamPrincipalIds,
   inferred_entity_type: role.inferredEntityType,

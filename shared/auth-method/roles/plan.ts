@@ -32,6 +32,8 @@ export interface RoleFacts {
   defaultAuthType: Role['authType']
   /** whether the mount accepts logins by token; read only if the request asks for the type `jwt` */
   jwtConfigured: boolean
+  /** whether the alias of logins by token is their instance; read only if the role asks to end with the instance */
+  aliasIsInstance: boolean
   /** seconds */
   mountMax: number
   /** `fresh` is used only for a new role */
@@ -64,7 +66,8 @@ export function planRole(facts: RoleFacts): RolePlan {
     instanceRoleFault(role) ??
     bindingFault(role) ??
     principalFault(role) ??
-    ec2OnlyFault(role)
+    ec2OnlyFault(role) ??
+    endingFault(facts, role)
   if (fault) throw invalidRequestError(fault)
   return {
     role,
@@ -87,11 +90,13 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
   const resolves = parameters.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? byDefault
   const claims = mergeClaimBindings(stored?.claims ?? {}, parameters)
   const ownRoles = parameters.allow_instance_identity_role ?? stored?.allowInstanceIdentityRole ?? false
+  const ends = parameters.revoke_on_termination ?? stored?.revokeOnTermination ?? false
   const caps = parameters.cap_to_session ?? stored?.capToSession ?? false
   return {
     authType,
     ...(Object.keys(claims).length > 0 ? { claims } : {}),
     ...(caps ? { capToSession: true } : {}),
+    ...(ends ? { revokeOnTermination: true } : {}),
     bound: mergeBindings(stored?.bound ?? noBindings, parameters),
     boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
     // sending the list of principals again resolves them again, which admits a recreated principal
@@ -198,6 +203,16 @@ function ec2OnlyFault(role: Role): string | undefined {
   if (role.roleTag !== '') return 'role_tag is valid only for ec2 roles'
   if (role.allowInstanceMigration) return 'allow_instance_migration applies only to ec2 roles'
   return role.disallowReauthentication ? 'disallow_reauthentication applies only to ec2 roles' : undefined
+}
+
+/** Returns why the tokens of a role cannot end with an instance: its logins do not name one. */
+function endingFault({ aliasIsInstance }: RoleFacts, role: Role): string | undefined {
+  if (!role.revokeOnTermination || checksInstances(role)) return undefined
+  if (role.authType === 'iam')
+    return 'revoke_on_termination needs a role that infers an ec2 instance (inferred_entity_type)'
+  return aliasIsInstance || role.bound.bound_ec2_instance_id.length > 0
+    ? undefined
+    : 'revoke_on_termination of a jwt role needs bound_ec2_instance_id, or jwt_alias instance_id in config/identity'
 }
 
 const WILD = [

@@ -63,6 +63,7 @@ const role = withTitle(
       ),
       allow_instance_identity_role: flagShape,
       cap_to_session: flagShape,
+      revoke_on_termination: flagShape,
       ...terms.optional,
     },
   ),

@@ -34,6 +34,7 @@ const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => s
   issuer: ({ name, mount }) => `issuer ${name} of ${mount}`,
   'account-issuer': ({ name, mount }) => `issuer of account ${name} of ${mount}`,
   spent: ({ mount }) => `record of a token that has logged in at ${mount}`,
+  instance: ({ name, mount }) => `record of instance ${name.split('.').at(-1) ?? name} at ${mount}`,
   role: ({ name, mount }) => `role ${name} of ${mount}`,
   access: ({ name, mount }) => `access-list entry of instance ${name} at ${mount}`,
   deny: ({ name, mount }) => `denial of the role tag ${describeTag(name)} at ${mount}`,

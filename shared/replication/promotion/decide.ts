@@ -68,6 +68,8 @@ export interface PromotionFacts {
   readonly lastKnownPosition?: number | undefined
   /** `jwtLogins`: what the mounts with `config/jwt` allow; absent: there is no such mount */
   readonly jwtLogins?: JwtLoginFacts | undefined
+  /** `instanceEvents`: whether the deployment ends tokens with their instances; absent: no */
+  readonly instanceEvents?: boolean | undefined
   /** format of journal and link that this version uses */
   readonly format: number
   /** epoch milliseconds at which gathering began */
@@ -302,10 +304,13 @@ function jwtLossesOf({ jwtLogins }: PromotionFacts): string[] {
   ]
 }
 
+const ENDS_LOST =
+  'ends of instances that the primary stored after that position are lost until this cluster has asked EC2, which it does within minutes; batch tokens that end with an instance and were issued after that position are refused, so their holders log in again'
+
 /** Returns the warnings of a promotion. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
-  const lost = [REVOCATIONS_LOST, ...jwtLossesOf(facts)]
+  const lost = [REVOCATIONS_LOST, ...jwtLossesOf(facts), ...(facts.instanceEvents ? [ENDS_LOST] : [])]
   const at = `${head?.epoch}/${head?.last}`
   if (primary.state === 'silent') {
     const last =

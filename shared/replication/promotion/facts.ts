@@ -70,6 +70,7 @@ export async function gatherPromotionFacts(
     stuck: puller?.data.fault,
     lastKnownPosition: contact?.data.seq,
     jwtLogins: await readJwtLogins(ports),
+    instanceEvents: ports.deployment.instanceEvents,
     now,
   }
 }

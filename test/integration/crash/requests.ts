@@ -75,9 +75,9 @@ async function roleTag(mount: string): Promise<string> {
 }
 
 /** Returns a login of an instance that sends its own nonce, as clients should. */
-async function ec2Login(mount: string): Promise<Sent> {
+async function ec2Login(mount: string, more: object = {}): Promise<Sent> {
   const role = fresh('role')
-  await done('POST', `${mount}/role/${role}`, plainRole)
+  await done('POST', `${mount}/role/${role}`, { ...plainRole, ...more })
   return post(`${mount}/login`, { role, pkcs7: await pkcs7Of(await launch()), nonce: randomUUID() })
 }
 
@@ -148,6 +148,11 @@ export const oneCommit: readonly Writing[] = [
       await done(login.method, login.path, login.body)
       return login
     },
+  },
+  {
+    endpoint: 'POST /auth/:mount/login',
+    title: 'ec2, of a role whose tokens end with the instance',
+    arrange: mount => ec2Login(mount, { revoke_on_termination: true }),
   },
   {
     endpoint: 'POST /auth/:mount/login',

@@ -21,6 +21,7 @@ export const deployments: Readonly<Record<string, Record<string, unknown>>> = {
     drill: { schedule: 'rate(7 days)', peer: 'https://west.example.com', policy: 'drill' },
     sharedAddress: { name: 'all.example.com', certificateArn, zoneId: 'Z0123456789', preferred: true },
     alarmActionArns: ['arn:aws:sns:us-east-1:111122223333:alarms'],
+    instanceEvents: { accounts: ['111122223333'] },
     dashboard: true,
     tracing: true,
   },

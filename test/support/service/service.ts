@@ -16,6 +16,7 @@ import { createAwsPorts } from '../../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../../shared/adapters/aws/system.ts'
 import type { TableSend } from '../../../shared/adapters/aws/wire/tables.ts'
 import { createLinkCarrier } from '../../../shared/adapters/link/carrier.ts'
+import { createInstanceEventHandler } from '../../../shared/auth-method/ends/record-end.ts'
 import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import type { HttpApiAnswer } from '../../../shared/front/http-api.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
@@ -27,6 +28,7 @@ import { createPeerConnector } from '../../../shared/replication/secondary/conne
 import { createAttemptHandler } from '../../../shared/workers/attempts.ts'
 import { createDrillHandler } from '../../../shared/workers/drills.ts'
 import {
+  createAccountFactsHandler,
   createHourlyHandler,
   createJobHandler,
   createJournalHandler,
@@ -276,6 +278,8 @@ function handlerOf(folder: string, environment: LambdaEnvironment, clock: Clock,
   if (folder === 'on-operation') return createOperationHandler(ports, createPeerConnector(carryTo, ports))
   if (folder === 'on-journal') return createJournalHandler(ports, createNotifier(ports, carryTo))
   if (folder === 'on-tidy-schedule') return createHourlyHandler(ports)
+  if (folder === 'on-instance-event') return createInstanceEventHandler(ports)
+  if (folder === 'on-account-facts') return createAccountFactsHandler(ports)
   if (folder === 'on-pull') return createPullHandler(ports, carryTo, ports)
   if (folder === 'link') return createLinkHandler(ports) as Handler
   const group = endpointGroups.find(one => one.name === folder) ?? {

@@ -85,6 +85,7 @@ describe('endpoints of the documented API', () => {
       'A/role/:role lease',
       'A/role/:role max_ttl',
       'A/role/:role period',
+      'A/role/:role revoke_on_termination',
       'A/role/:role ttl',
     ])
   })

@@ -200,5 +200,6 @@ test('a worker that nothing else starts has a schedule', () => {
     ['on-tidy-schedule', 60],
     ['on-pull', 1],
     ['on-journal', 1],
+    ['on-account-facts', 5],
   ])
 })

@@ -104,9 +104,10 @@ describe('columns of the table of kinds', () => {
     for (const { kind } of renewableItemKeys) expect(itemKindSpec(kind).table).toBe('cluster')
   })
 
-  test('tokens, used tokens, attempts and resolved principals expire; entries of lists are swept', () => {
+  test('instances, tokens, used tokens, attempts and resolved principals expire; entries of lists are swept', () => {
     expect(rowsWith(kind => itemKindSpec(kind).expiry === 'dies')).toEqual([
       'ceremony',
+      'instance',
       'rekey',
       'resolved-principals',
       'spent',

@@ -123,6 +123,7 @@ export const controlInputSchemas = {
   }),
   milliseconds: v.strictObject({ milliseconds: whole }),
   seconds: v.strictObject({ seconds: v.number() }),
+  lostEvents: v.strictObject({ count: v.optional(whole, 1) }),
   since: v.strictObject({ since: v.optional(whole, 0) }),
   logGroup: v.strictObject({ group: v.string(), account: v.optional(account), region: v.optional(region) }),
 }

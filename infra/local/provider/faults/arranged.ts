@@ -1,4 +1,4 @@
-import type { KeptBusEvent } from './bus-events.ts'
+import { type BusEventLog, createBusEventLog } from './bus-events.ts'
 import { createProviderCallLog, type ProviderCallLog } from './calls.ts'
 import { createOpenConnections, type OpenConnections } from './connections.ts'
 import type { HeldCalls, ProviderFault } from './faults.ts'
@@ -17,7 +17,7 @@ export interface ArrangedFaults {
   calls: ProviderCallLog
   connections: OpenConnections
   logGroups: LogGroups
-  busEvents: KeptBusEvent[]
+  busEvents: BusEventLog
   /** Milliseconds. A new access key of a lower age is not known yet. */
   keyDelayMs: number
   clockShiftMs: number
@@ -31,7 +31,7 @@ export const createArrangedFaults = (): ArrangedFaults => ({
   calls: createProviderCallLog(),
   connections: createOpenConnections(),
   logGroups: new Map(),
-  busEvents: [],
+  busEvents: createBusEventLog(),
   keyDelayMs: 0,
   clockShiftMs: 0,
 })

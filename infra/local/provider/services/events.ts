@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { parseJsonObject } from '../../../../shared/values/json.ts'
-import { keepBusEvent } from '../faults/bus-events.ts'
+import { sendBusEvent } from '../faults/bus-events.ts'
 import { createJsonAction } from './json-protocol.ts'
 
 const entries = v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(10))
@@ -28,14 +28,17 @@ export const putBusEvents = createJsonAction(
       if (!read.success) return refused(String(read.issues[0].path?.[0]?.key))
       const { Source: source, DetailType: detailType, Detail: detail, Time } = read.output
       const time = new Date(Time === undefined ? aws.now() : Time * 1000).toISOString()
+      // only AWS's services send events with such a source
+      if (source.startsWith('aws.')) return FOREIGN
       const event = { account: caller.account, region, source, detailType, time, detail }
-      keepBusEvent(aws.arranged.busEvents, event)
-      aws.onBusEvent?.(event)
+      sendBusEvent(aws, event)
       return { EventId: randomUUID(), ErrorCode: undefined }
     })
     return { FailedEntryCount: Entries.filter(one => one.ErrorCode !== undefined).length, Entries }
   },
 )
+
+const FOREIGN = { ErrorCode: 'NotAuthorizedForSource', ErrorMessage: 'Not authorized for the source.' }
 
 const refused = (member: string) => ({
   ErrorCode: member === 'Detail' ? 'MalformedDetail' : 'InvalidArgument',

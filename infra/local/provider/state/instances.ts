@@ -1,4 +1,5 @@
 import { hash, randomInt } from 'node:crypto'
+import { sendBusEvent } from '../faults/bus-events.ts'
 import { randomEc2Id } from './ids.ts'
 import type { ImitatedAws } from './imitated-aws.ts'
 import type { Ec2Instance } from './state.ts'
@@ -32,7 +33,9 @@ export function putInstance(
   const instance = patched({ ...name, ...defaults(aws, name.account, name.region) }, given)
   const key = `${name.account}/${name.region}`
   const siblings = aws.state.instances.get(key) ?? new Map<string, Ec2Instance>()
+  const before = siblings.get(name.instanceId)
   aws.state.instances.set(key, siblings.set(name.instanceId, instance))
+  reportState(aws, before, instance)
   aws.changed()
   return instance
 }
@@ -50,15 +53,42 @@ export function setInstance(
   if (instance === undefined) return undefined
   const changed = patched(instance, patch)
   instancesInRegion(aws, name.account, name.region).set(name.instanceId, changed)
+  reportState(aws, instance, changed)
   aws.changed()
   return changed
 }
 
 /** Removes an instance, as EC2 does about an hour after its termination. */
 export function deleteInstance(aws: ImitatedAws, name: InstanceName): boolean {
-  const removed = instancesInRegion(aws, name.account, name.region).delete(name.instanceId)
-  if (removed) aws.changed()
-  return removed
+  const instance = findInstance(aws, name)
+  if (instance === undefined) return false
+  instancesInRegion(aws, name.account, name.region).delete(name.instanceId)
+  reportState(aws, instance, { ...instance, state: 'terminated' })
+  aws.changed()
+  return true
+}
+
+/**
+ * Sends EC2's event about a changed state to the default bus of the instance's account.
+ * @param before undefined: the instance is new
+ */
+function reportState(aws: ImitatedAws, before: Ec2Instance | undefined, instance: Ec2Instance): void {
+  const { account, region, instanceId, state } = instance
+  if (before?.state === state) return
+  const log = aws.arranged.busEvents
+  if (log.toLose > 0) {
+    log.toLose -= 1
+    return
+  }
+  sendBusEvent(aws, {
+    account,
+    region,
+    source: 'aws.ec2',
+    detailType: 'EC2 Instance State-change Notification',
+    time: new Date(aws.now()).toISOString(),
+    resources: [`arn:aws:ec2:${region}:${account}:instance/${instanceId}`],
+    detail: { 'instance-id': instanceId, state },
+  })
 }
 
 function patched(instance: Ec2Instance, patch: InstancePatch): Ec2Instance {

@@ -47,7 +47,12 @@ async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
     await done('POST', `${path}/tidy/${list}`)
   }
   await invoke('on-tidy-schedule')
-  await done('POST', `${path}/role/open`, { auth_type: 'ec2', bound_region: HOME.region, policies: maker })
+  await done('POST', `${path}/role/open`, {
+    auth_type: 'ec2',
+    bound_region: HOME.region,
+    policies: maker,
+    revoke_on_termination: true,
+  })
   const ec2 = (await loginAs(path, await launch(), { role: 'open' })).body.auth as ResponseAuth
   await acceptTokens(path, {}, { token_policies: maker })
   const jwt = await done('POST', `${path}/login`, { jwt: await tokenOf(await tokenAccount()) }, { token: '' })

@@ -176,6 +176,16 @@ describe('facts that are no obstacle to a promotion', () => {
     expect(decide({ jwtLogins }).warnings).toEqual([])
   })
 
+  test('without a handover a deployment with instanceEvents warns of lost ends of instances', () => {
+    const warnings = (instanceEvents?: boolean) =>
+      decide({ ...silentFor(60_000), instanceEvents }, true).warnings.filter(text =>
+        text.startsWith('ends of instances'),
+      )
+    expect(warnings(true)).toHaveLength(1)
+    expect([warnings(false), warnings()]).toEqual([[], []])
+    expect(decide({ instanceEvents: true }).warnings).toEqual([])
+  })
+
   test.each([
     [undefined, /lacks the commits after that position$/],
     [103, /: at least 3 positions up to 103, which the primary’s last answer named, and all later commits/],
