@@ -9,7 +9,7 @@ import { findConnectionCure } from './scheme.ts'
 
 /** One HTTP request. */
 export interface ApiRequestOptions {
-  method?: 'GET' | 'POST' | 'PUT' | 'LIST'
+  method?: 'GET' | 'POST' | 'PUT' | 'LIST' | 'DELETE'
   /** an absent body means that no body is sent */
   body?: object
   /** body that is not JSON; needs a `content-type` in `headers` */
@@ -75,6 +75,8 @@ function sendOnce(
     ...(token === undefined ? {} : { 'x-vault-token': token }),
     ...(namespace === undefined ? {} : { 'x-vault-namespace': namespace }),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    // Node sends the body of a DELETE request without a length, so the server would not read it
+    ...(sent === undefined ? {} : { 'content-length': Buffer.byteLength(sent) }),
   }
   const secure = url.protocol === 'https:'
   const { ca, ...identity } = tls
