@@ -140,6 +140,7 @@ async function proof({ values, flags, words }: ParsedCommand): Promise<ExitName>
   const options = {
     region: values.region,
     peerRegion: values['peer-region'],
+    eksCluster: values['eks-cluster'],
     profile: values.profile,
     release: values.release,
     limit: values.limit,

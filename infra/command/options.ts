@@ -160,6 +160,11 @@ const options = {
   },
   limit: { value: 'USD', of: ['prove'], help: 'stops at 80 % of this price (default and maximum 5)' },
   subnet: { value: 'ID', of: ['prove'], help: 'subnet of the instance (default: the default VPC)' },
+  'eks-cluster': {
+    value: 'NAME',
+    of: ['prove'],
+    help: 'also logs in from a pod of this EKS cluster, in a namespace of its own',
+  },
   'dry-run': {
     of: ['login', 'prove'],
     help: 'login: write the login instead of sending it; prove: print what would be made, and its price',

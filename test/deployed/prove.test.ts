@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { buildProvePolicy, policyRows } from '../../infra/command/prove/policy.ts'
+import { buildProvePolicy, eksPolicyRows, policyRows } from '../../infra/command/prove/policy.ts'
 import { probes } from '../../infra/command/prove/probes.ts'
 import { evaluate, type IamRequest, ruled } from '../support/iam/evaluate.ts'
 import { emulatorAdaptationNames } from './adaptations.ts'
@@ -91,6 +91,11 @@ const probeCalls = {
   'filterLog .*-api[/-]Logs': 'cold-start: a fault of the test',
 } as const
 
+test('cloud-auth prove --eks-cluster refuses an unknown cluster before it makes anything', async () => {
+  await expect(proved.start({ eksCluster: 'missing' })).rejects.toThrow('no EKS cluster has the name missing')
+  await proved.expectEmpty()
+})
+
 describe('after a fault', () => {
   test.each([
     'createStack .*-assets',
@@ -178,7 +183,7 @@ describe('after a fault', () => {
 
 describe('the policy of a run', () => {
   test('allows each call of the command', () => {
-    const rules = buildProvePolicy().Statement.map(ruled)
+    const rules = [policyRows, eksPolicyRows].flatMap(rows => buildProvePolicy(rows).Statement.map(ruled))
     // AWS allows this action without a policy
     const calls = [...recorded.values()].filter(one => one.action !== 'sts:GetCallerIdentity')
     expect(calls.filter(one => !evaluate(rules, one).allowed)).toEqual([])
@@ -188,7 +193,8 @@ describe('the policy of a run', () => {
     const used = new Set([...recorded.values()].map(one => one.action))
     // CloudFormation and Lambda read objects
     used.add('s3:GetObject')
-    const allowed = Object.values(policyRows).flatMap(row => (row.types ? [] : row.actions))
+    const rows = [policyRows, eksPolicyRows].flatMap(table => Object.values(table))
+    const allowed = rows.flatMap(row => (row.types ? [] : row.actions))
     expect(allowed.filter(action => !used.has(action))).toEqual([])
   })
 })

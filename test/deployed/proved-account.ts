@@ -199,6 +199,7 @@ export class ProvedAccount {
     const options: ProveOptions = {
       region: EMULATED.region,
       peerRegion: this.peer?.emulator.region,
+      eksCluster: undefined,
       profile: undefined,
       release: this.release,
       limit: undefined,

@@ -25,6 +25,10 @@ const readers: Readonly<Record<string, (call: SentCall) => Pick<IamRequest, 'act
     return { action: `cloudformation:${form.get('Action')}`, resource }
   },
   ec2: ({ body }) => ({ action: `ec2:${new URLSearchParams(body).get('Action')}`, resource: '*' }),
+  eks: ({ url }) => {
+    const [, name = ''] = /^\/clusters\/([^/]+)$/.exec(url.pathname) ?? []
+    return { action: 'eks:DescribeCluster', resource: arn('eks', `cluster/${name}`) }
+  },
   lambda: ({ url }) => {
     const [, name = ''] = /\/functions\/([^/]+)\/invocations$/.exec(url.pathname) ?? []
     return { action: 'lambda:InvokeFunction', resource: arn('lambda', `function:${name}`) }

@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkoutRoot } from '../../infra/checkout.ts'
+import { buildJob } from '../../infra/command/prove/pod.ts'
 import { prepareLanguageOf } from '../support/programs/languages.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { type PagesCluster, startPagesCluster } from '../support/programs/pages-cluster.ts'
+import { runContainer } from '../support/programs/pod.ts'
 import { openShell } from '../support/programs/shell.ts'
+import { call } from '../support/service/api.ts'
 
 // The pages for platforms, each in a shell with the variables that the platform sets. The imitated AWS has the
 // IAM role that the page binds, and the SDKs fetch its credentials from there.
@@ -251,4 +254,23 @@ test('a pod whose service account the trust policy does not name gets no credent
   await expect(pasteAll([role, login], { ...common(), ...variables })).rejects.toThrow(
     /no AWS credentials: .*Not authorized to perform sts:AssumeRoleWithWebIdentity/,
   )
+})
+
+test('the pod of `cloud-auth prove` logs in by Pod Identity, and its log has no secret', async () => {
+  const { base_url: base = '', root_token: token } = started.cluster
+  const role = {
+    auth_type: 'iam',
+    bound_iam_principal_arn: `arn:aws:iam::${account}:role/pod-*`,
+    resolve_aws_unique_ids: false,
+  }
+  const written = await call(base, 'POST', '/auth/cloud/role/prove-pod', role, { token })
+  expect(written.status, written.text).toBe(204)
+  const [container] = buildJob('0a1b2c3d', 'probe-1', base).spec.template.spec.containers
+  const log = container && (await runContainer(container, await podOf('/', 'pod-role')))
+  const { logins } = JSON.parse(log ?? '')
+  expect(logins).toHaveLength(20)
+  for (const login of logins) expect(login).toEqual({ status: 200, ms: expect.any(Number), token: true })
+  // without the association of EKS Pod Identity
+  const fault = container && (await runContainer(container, {}))
+  expect(JSON.parse(fault ?? '')).toEqual({ fault: 'the pod has no AWS_CONTAINER_CREDENTIALS_FULL_URI' })
 })

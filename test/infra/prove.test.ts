@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { neededRights } from '../../infra/command/prove/kubernetes.ts'
 import { stageOfRun } from '../../infra/command/prove/names.ts'
 import { pairProbes } from '../../infra/command/prove/pair.ts'
-import { buildProvePolicy, policyRows } from '../../infra/command/prove/policy.ts'
-import { buildProbeTemplate } from '../../infra/command/prove/probe-stack.ts'
+import { podProbes } from '../../infra/command/prove/pod.ts'
+import { buildProvePolicy, eksPolicyRows, policyRows } from '../../infra/command/prove/policy.ts'
+import { buildPodTemplate, buildProbeTemplate } from '../../infra/command/prove/probe-stack.ts'
 import { probes, unaskedClaims } from '../../infra/command/prove/probes.ts'
 import { buildAssetsTemplate, KEY_DAYS, prepareTemplate } from '../../infra/command/prove/templates.ts'
 import { makeEmptyBundles } from '../../infra/local/template/synth.ts'
@@ -114,6 +116,41 @@ describe('the template of the probes', () => {
   })
 })
 
+describe('the template of the pod', () => {
+  const { Resources } = JSON.parse(buildPodTemplate(RUN, 'shop-1')) as { Resources: Resources }
+
+  test('gives the service account of the run’s namespace a role without permissions', () => {
+    expect(Object.keys(Resources['Role']?.Properties)).toEqual(['AssumeRolePolicyDocument'])
+    expect(Resources['Role']?.Properties.AssumeRolePolicyDocument.Statement).toEqual([
+      {
+        Effect: 'Allow',
+        Principal: { Service: 'pods.eks.amazonaws.com' },
+        Action: ['sts:AssumeRole', 'sts:TagSession'],
+      },
+    ])
+    expect(Resources['Association']?.Properties).toEqual({
+      ClusterName: 'shop-1',
+      Namespace: `cloud-auth-prove-${RUN}`,
+      ServiceAccount: 'probe',
+      RoleArn: { 'Fn::GetAtt': ['Role', 'Arn'] },
+      Tags: [{ Key: 'cloud-auth:prove', Value: RUN }],
+    })
+  })
+})
+
+test('the page has the rights that a run needs in an EKS cluster', () => {
+  const page = readFileSync(new URL('../../docs/do/prove.md', import.meta.url), 'utf8')
+  const [, block = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
+  const rules = [...block.matchAll(/apiGroups: \["(.*)"\], resources: \[(.*)\], verbs: \[(.*)\]/g)]
+  const listed = rules.flatMap(([, group = '', resource = '', verbs = '']) =>
+    verbs.split(', ').map(verb => `${verb} ${group}/${resource}`),
+  )
+  const needed = neededRights.map(({ verb, group, resource, subresource }) =>
+    [`${verb} ${group}/${resource}`, ...(subresource ? [subresource] : [])].join('/'),
+  )
+  expect(listed.toSorted()).toEqual(needed.toSorted())
+})
+
 test('each unverified claim is checked by a run, or has a reason why it is not', () => {
   const page = readFileSync(new URL('../../docs/look-up/unverified.md', import.meta.url), 'utf8')
   const claims = [...page.matchAll(/<a id="([\w-]+)">/g)].map(([, id = '']) => id)
@@ -121,36 +158,43 @@ test('each unverified claim is checked by a run, or has a reason why it is not',
   expect([...Object.keys(probes), ...Object.keys(unaskedClaims)].toSorted()).toEqual(claims.toSorted())
   const [, asked = ''] = /asks these rows in an account of yours: ([^.]+)\./.exec(page) ?? []
   expect([...asked.matchAll(/`([a-z][\w-]*)`/g)].map(([, id]) => id)).toEqual(
-    [probes, pairProbes].flatMap(table => Object.keys(table)),
+    [probes, pairProbes, podProbes].flatMap(table => Object.keys(table)),
   )
-  // a run in one region does not ask these claims
-  expect(Object.keys(unaskedClaims)).toEqual(expect.arrayContaining(Object.keys(pairProbes)))
+  // a run in one region without an EKS cluster does not ask these claims
+  const further = [pairProbes, podProbes].flatMap(table => Object.keys(table))
+  expect(Object.keys(unaskedClaims)).toEqual(expect.arrayContaining(further))
 })
 
-describe('the policy of a run', () => {
-  const policy = buildProvePolicy()
+describe('the policies of a run', () => {
+  const policies = [buildProvePolicy(), buildProvePolicy(eksPolicyRows)]
+  const rows = { ...policyRows, ...eksPolicyRows }
 
-  test('stands on its page', () => {
+  test('stand on their page', () => {
     const page = readFileSync(new URL('../../docs/do/prove.md', import.meta.url), 'utf8')
-    const [, block = '{}'] = /```json\n([\s\S]*?)```/.exec(page) ?? []
-    expect(JSON.parse(block)).toEqual(policy)
+    const blocks = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block = '']) => JSON.parse(block))
+    expect(blocks).toEqual(policies)
   })
 
-  test('fits into a managed policy', () => {
-    expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144)
+  test('fit into managed policies', () => {
+    for (const policy of policies) expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144)
   })
 
   test('has statements for each type of resource that a run makes, and for no other type', () => {
-    const texts = [...Object.values(prepared), buildProbeTemplate('subnet'), buildAssetsTemplate()]
+    const texts = [
+      ...Object.values(prepared),
+      buildProbeTemplate('subnet'),
+      buildPodTemplate(RUN, 'shop-1'),
+      buildAssetsTemplate(),
+    ]
     const made = texts.flatMap(text =>
       Object.values((JSON.parse(text) as { Resources: Resources }).Resources).map(one => one.Type),
     )
-    const covered = Object.values(policyRows).flatMap(row => row.types ?? [])
+    const covered = Object.values(rows).flatMap(row => row.types ?? [])
     expect(new Set(covered)).toEqual(new Set(made))
   })
 
   test('names only resources of runs where AWS allows to name resources', () => {
-    const everywhere = Object.entries(policyRows)
+    const everywhere = Object.entries(rows)
       .filter(([, row]) => row.condition === undefined && row.resources.includes('*'))
       .map(([name]) => name)
     expect(everywhere).toEqual(['Subnet', 'Scaling', 'Queries', 'InstanceReads'])

@@ -6,13 +6,17 @@ import { findAwsCredentials } from '../login/caller-request.ts'
 import { signLogin } from '../login/signed-login.ts'
 import { type AwsCalls, createAwsCalls, readAwsEndpoint, readXmlTexts } from './aws-calls.ts'
 import { createProveCloud, type ProveCloud } from './cloud.ts'
+import { findEksCluster } from './eks.ts'
 import { isRegionName } from './journal.ts'
+import type { KubernetesAccess } from './kubernetes.ts'
 
 /** The account of a run. */
 export interface ProveAccount {
   id: string
   cloud: ProveCloud
   callStsForGlobalHost(): Promise<number>
+  /** returns the access to an EKS cluster, or undefined if no cluster has the name */
+  findEksCluster(name: string): Promise<KubernetesAccess | undefined>
 }
 
 const readAccount = async (calls: AwsCalls): Promise<string> => {
@@ -49,7 +53,12 @@ export async function openProveAccount(
     const { status } = await exchangeApiRequest(url, asking, { ...connection, servername: url.hostname })
     return status
   }
-  return { id, cloud: createProveCloud(calls), callStsForGlobalHost }
+  return {
+    id,
+    cloud: createProveCloud(calls),
+    callStsForGlobalHost,
+    findEksCluster: name => findEksCluster(name, { region, credentials, calls }),
+  }
 }
 
 /** Waits, and rejects when the signal is aborted. */

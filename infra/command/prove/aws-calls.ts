@@ -57,7 +57,7 @@ const PASSING =
   /^(Throttling|ThrottlingException|RequestLimitExceeded|TooManyRequestsException|SlowDown|ServiceUnavailable|InternalError|InternalFailure|ResourceConflictException)$/
 
 /** Returns AWS's own endpoint of a service. */
-const awsEndpoint = (service: string, region: string): string =>
+export const awsEndpoint = (service: string, region: string): string =>
   `https://${service}.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
 
 /**

@@ -9,7 +9,7 @@ import {
   reopenProveJournal,
 } from './journal.ts'
 import { removeKeptRun } from './keep.ts'
-import { isRunName, type ProvePart } from './names.ts'
+import { isRunName, type ProveItem } from './names.ts'
 import { openPlace, type ProvePlace } from './place.ts'
 import { describeCleanup } from './plan.ts'
 import { maskAccounts } from './report.ts'
@@ -19,15 +19,15 @@ import type { ProveOptions, ProveTools } from './tools.ts'
 /** The waits of a teardown, which signals do not end. */
 export const teardownClock = { sleep: async (ms: number) => void (await waitForMs(ms)), now: Date.now }
 
-/** Deletes the stacks of a run that may exist, and the secrets of the run. @returns what is left */
+/** Deletes what of a run may exist, and the secrets of the run. @returns what is left */
 export async function tearDown(
   run: string,
-  parts: readonly ProvePart[],
-  { cloudOf }: ProvePlace,
+  items: readonly ProveItem[],
+  { cloudOf, findKubernetes }: ProvePlace,
   journal: ProveJournal,
   { say, environment }: ProveTools,
 ): Promise<Remains[]> {
-  const remains = await tearDownRun(run, parts, { cloudOf, journal, say, ...teardownClock })
+  const remains = await tearDownRun(run, items, { cloudOf, findKubernetes, journal, say, ...teardownClock })
   journal.close()
   removeKeptRun(journalFolder(environment), run)
   return remains

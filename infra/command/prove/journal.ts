@@ -13,12 +13,12 @@ import { isObject, parseJson } from '../../../shared/values/json.ts'
 import type { CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 import { isOwnFile, OWNER_ONLY } from '../own-file.ts'
-import { isPeerPart, isRunName, type ProvePart, partOfStackName, stackNameInRun } from './names.ts'
+import { findItem, isRunName, nameInRun, type ProveItem } from './names.ts'
 
 /*
- * The journal of a run names each stack before the run makes the stack, so that after a crash a cleanup finds every
- * stack. Each line is one JSON object: first the run, then `makes` and `removed` with the name of a stack,
- * and `resumes` with the process that works on a kept run.
+ * The journal of a run names each stack, and the namespace in the EKS cluster, before the run makes them, so that after
+ * a crash a cleanup finds them. Each line is one JSON object: first the run, then `makes` and `removed` with the name
+ * of a stack or of the namespace, and `resumes` with the process that works on a kept run.
  */
 
 /** The first line of a journal. */
@@ -27,6 +27,8 @@ export interface JournaledRun {
   region: string
   /** the other region of a run in two regions */
   peerRegion?: string
+  /** name of the EKS cluster in which the run makes a namespace */
+  eksCluster?: string
   /** account in which the run makes its stacks */
   account: string
   /** process of the run, or the process that resumes the run */
@@ -35,15 +37,15 @@ export interface JournaledRun {
 
 /** The state of a run, as its journal tells it. */
 export interface JournalState extends JournaledRun {
-  /** stacks that may exist, in the order in which the run made them */
-  remaining: ProvePart[]
+  /** what may exist, in the order in which the run made it */
+  remaining: ProveItem[]
 }
 
 /** A journal that is open for writing. Each call returns after the disk has the line. */
 export interface ProveJournal {
   readonly path: string
-  makes(part: ProvePart): void
-  removed(part: ProvePart): void
+  makes(item: ProveItem): void
+  removed(item: ProveItem): void
   /** names the process that works on the run from now on */
   resumes(pid: number): void
   /** deletes the journal, because nothing of the run is left */
@@ -66,6 +68,10 @@ const isAccount = (text: unknown): text is string => typeof text === 'string' &&
 export const isRegionName = (text: unknown): text is string =>
   typeof text === 'string' && /^[a-z]{2}(-[a-z]+)+-\d+$/.test(text)
 
+/** Reports whether a text is a name that EKS accepts for a cluster. */
+export const isEksClusterName = (text: unknown): text is string =>
+  typeof text === 'string' && /^[0-9A-Za-z][A-Za-z0-9_-]{0,99}$/.test(text)
+
 const isPid = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
 
 /**
@@ -76,10 +82,15 @@ const isPid = (value: unknown): value is number => Number.isSafeInteger(value) &
 export function parseProveJournal(text: string): JournalState | undefined {
   const [first, ...lines] = text.split('\n').slice(0, -1).map(parseJson)
   if (!isObject(first)) return undefined
-  const { run, region, peerRegion, account, pid } = first
+  const { run, region, peerRegion, eksCluster, account, pid } = first
   if (!isRunName(run) || !isRegionName(region) || !isAccount(account) || !isPid(pid)) return undefined
   if (peerRegion !== undefined && !isRegionName(peerRegion)) return undefined
-  const remaining: ProvePart[] = []
+  if (eksCluster !== undefined && !isEksClusterName(eksCluster)) return undefined
+  const places = {
+    ...(peerRegion === undefined ? {} : { peerRegion }),
+    ...(eksCluster === undefined ? {} : { eksCluster }),
+  }
+  const remaining: ProveItem[] = []
   let worker = pid
   for (const line of lines) {
     if (!isObject(line)) return undefined
@@ -88,13 +99,12 @@ export function parseProveJournal(text: string): JournalState | undefined {
       worker = resuming
       continue
     }
-    const [made, removed] = [line['makes'], line['removed']].map(name => partOfStackName(run, name))
+    const [made, removed] = [line['makes'], line['removed']].map(name => findItem(run, places, name))
     if ((made === undefined) === (removed === undefined)) return undefined
-    if (made && isPeerPart(made) && peerRegion === undefined) return undefined
     if (made && !remaining.includes(made)) remaining.push(made)
     if (removed && remaining.includes(removed)) remaining.splice(remaining.indexOf(removed), 1)
   }
-  return { run, region, account, pid: worker, remaining, ...(peerRegion === undefined ? {} : { peerRegion }) }
+  return { run, region, account, pid: worker, remaining, ...places }
 }
 
 function openJournal(path: string, file: number, { run }: JournaledRun): ProveJournal {
@@ -104,8 +114,8 @@ function openJournal(path: string, file: number, { run }: JournaledRun): ProveJo
   }
   return {
     path,
-    makes: part => write({ makes: stackNameInRun(run, part) }),
-    removed: part => write({ removed: stackNameInRun(run, part) }),
+    makes: item => write({ makes: nameInRun(run, item) }),
+    removed: item => write({ removed: nameInRun(run, item) }),
     resumes: pid => write({ resumes: pid }),
     end: () => rmSync(path, { force: true }),
     close: () => closeSync(file),

@@ -30,12 +30,28 @@ export interface PaceSettings {
   wait(ms: number, signal: AbortSignal): Promise<unknown>
 }
 
+/** Waits of a poll: short at first, because many stacks take seconds. */
+export const pollDelay = (tries: number): number => Math.min(5000, 500 * 2 ** tries)
+
+/** The clock of a teardown. */
+export interface TeardownClock {
+  /** waits, and is not ended by signals */
+  sleep(ms: number): Promise<void>
+  /** epoch milliseconds */
+  now(): number
+}
+
+/** Returns the end of a run by a signal, or undefined while no signal has come. */
+export const findSignalEnd = (signal: AbortSignal): RunEnded | undefined =>
+  signal.aborted ? new RunEnded(`${signal.reason} ended the run`, String(signal.reason)) : undefined
+
 /** Creates the pace of a run that starts now. */
 export function createPace({ limitUsd, regions, signal, now, wait }: PaceSettings): Pace {
   const start = now()
   const elapsed = () => now() - start
   const check = (): void => {
-    if (signal.aborted) throw new RunEnded(`${signal.reason} ended the run`, String(signal.reason))
+    const ended = findSignalEnd(signal)
+    if (ended !== undefined) throw ended
     const fault = findBudgetFault(elapsed(), limitUsd, regions)
     if (fault !== undefined) throw new RunEnded(fault)
   }

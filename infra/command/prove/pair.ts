@@ -7,9 +7,8 @@ import type { ApiConnection } from '../connection.ts'
 import { createSetCluster, type NamedCluster, observeNamedCluster, requestCluster } from '../set/look.ts'
 import type { ProveCloud } from './cloud.ts'
 import { invokeApi, textIn } from './cluster-api.ts'
-import type { Pace } from './pace.ts'
+import { type Pace, pollDelay } from './pace.ts'
 import type { Probe } from './probes.ts'
-import { pollDelay } from './teardown.ts'
 
 /** A cluster of a run in two regions. Its name is the region. */
 export interface PairedCluster extends NamedCluster {

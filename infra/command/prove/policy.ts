@@ -1,7 +1,7 @@
 import { RUN_TAG } from './names.ts'
 
 /*
- * The IAM policy that a run needs. The command itself makes the calls of rows without `types`. CloudFormation makes the
+ * The IAM policies that a run needs. The command itself makes the calls of rows without `types`. CloudFormation makes the
  * calls of rows with `types`, with the caller's credentials, when it creates, reads or deletes resources of these types.
  */
 
@@ -24,6 +24,8 @@ const tagged = (place: 'RequestTag' | 'ResourceTag') => ({ Null: { [`aws:${place
 const BUCKET = `arn:*:s3:::${OWN}`
 const FUNCTION = inRegion('lambda', `function:${OWN}`)
 const GROUP = inRegion('logs', `log-group:${OWN}`)
+const EKS_CLUSTER = inRegion('eks', 'cluster/*')
+const POD_IDENTITY = inRegion('eks', 'podidentityassociation/*')
 const ROLE = `arn:*:iam::*:role/${OWN}`
 
 /** The statements of the policy by their names. */
@@ -258,10 +260,33 @@ export const policyRows: Readonly<Record<string, PolicyRow>> = {
   },
 }
 
-/** Builds the policy document. */
-export const buildProvePolicy = () => ({
+/** The further statements that a run with an EKS cluster needs. One managed policy cannot have all statements. */
+export const eksPolicyRows: Readonly<Record<string, PolicyRow>> = {
+  Cluster: { actions: ['eks:DescribeCluster'], resources: [EKS_CLUSTER] },
+  NewPodIdentity: {
+    types: ['AWS::EKS::PodIdentityAssociation'],
+    actions: prefixed('eks', ['CreatePodIdentityAssociation', 'TagResource']),
+    resources: [EKS_CLUSTER, POD_IDENTITY],
+    condition: tagged('RequestTag'),
+  },
+  PodIdentity: {
+    types: ['AWS::EKS::PodIdentityAssociation'],
+    actions: prefixed('eks', ['DeletePodIdentityAssociation', 'DescribePodIdentityAssociation']),
+    resources: [POD_IDENTITY],
+    condition: tagged('ResourceTag'),
+  },
+  PassPodRole: {
+    types: ['AWS::EKS::PodIdentityAssociation'],
+    actions: ['iam:PassRole'],
+    resources: [ROLE],
+    condition: { StringEquals: { 'iam:PassedToService': 'pods.eks.amazonaws.com' } },
+  },
+}
+
+/** Builds a policy document. */
+export const buildProvePolicy = (rows = policyRows) => ({
   Version: '2012-10-17',
-  Statement: Object.entries(policyRows).map(([Sid, { actions, resources, condition }]) => ({
+  Statement: Object.entries(rows).map(([Sid, { actions, resources, condition }]) => ({
     Sid,
     Effect: 'Allow' as const,
     Action: actions,

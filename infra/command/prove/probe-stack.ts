@@ -1,5 +1,9 @@
-/** Name of the role for logins of the probe function, and of the role for logins of the probe instance. */
-export const PROBE_ROLES = { iam: 'prove-function', ec2: 'prove-instance' } as const
+import { nameInRun, RUN_TAG } from './names.ts'
+
+/** Names of the roles for logins of the probe function, of the probe instance, and of the pod in an EKS cluster. */
+export const PROBE_ROLES = { iam: 'prove-function', ec2: 'prove-instance', pod: 'prove-pod' } as const
+/** Service account of the pod, in the namespace of the run. */
+export const POD_SERVICE_ACCOUNT = 'probe'
 
 /** The newest image of Amazon Linux for Arm, as a public parameter of Systems Manager. */
 const IMAGE = '/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64'
@@ -40,6 +44,31 @@ exports.handler = async ({ address, role, times }) => {
 `
 
 /**
+ * The code of the pod: the code of the probe function, with the credentials that the agent of EKS Pod Identity gives to
+ * the pod. It prints one line of JSON: the result of the function, or `fault`. An error's message can contain a secret,
+ * so only its code is printed.
+ */
+export const POD_CODE = `${CODE}
+const readCredentials = async env => {
+  const uri = env.AWS_CONTAINER_CREDENTIALS_FULL_URI
+  if (!uri) return 'the pod has no AWS_CONTAINER_CREDENTIALS_FULL_URI'
+  const token = require('node:fs').readFileSync(env.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, 'utf8').trim()
+  const answer = await fetch(uri, { headers: { Authorization: token }, redirect: 'error', signal: AbortSignal.timeout(20000) })
+  if (!answer.ok) return 'the agent answered ' + answer.status
+  const { AccessKeyId, SecretAccessKey, Token } = await answer.json()
+  Object.assign(env, { AWS_ACCESS_KEY_ID: AccessKeyId, AWS_SECRET_ACCESS_KEY: SecretAccessKey, AWS_SESSION_TOKEN: Token })
+}
+const main = async () => {
+  const { env } = require('node:process')
+  const fault = await readCredentials(env)
+  return fault ? { fault } : exports.handler(JSON.parse(env.EVENT))
+}
+main()
+  .catch(error => ({ fault: String(error.cause?.code ?? error.code ?? error.name) }))
+  .then(result => console.log(JSON.stringify(result)))
+`
+
+/**
  * Returns the script of the probe instance. The instance logs in with its signed document until the login succeeds,
  * and terminates itself. The script has no secret, and discards the answers.
  */
@@ -57,6 +86,35 @@ done
 `,
 })
 
+/** Builds a role without permissions for a service. */
+const buildRole = (service: string, actions: readonly string[]) => ({
+  Type: 'AWS::IAM::Role',
+  Properties: {
+    AssumeRolePolicyDocument: {
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow', Principal: { Service: service }, Action: actions }],
+    },
+  },
+})
+
+/** Builds the template of the pod's role, which EKS Pod Identity gives to the service account of the run's namespace. */
+export const buildPodTemplate = (run: string, eksCluster: string): string =>
+  JSON.stringify({
+    Resources: {
+      Role: buildRole('pods.eks.amazonaws.com', ['sts:AssumeRole', 'sts:TagSession']),
+      Association: {
+        Type: 'AWS::EKS::PodIdentityAssociation',
+        Properties: {
+          ClusterName: eksCluster,
+          Namespace: nameInRun(run, 'namespace'),
+          ServiceAccount: POD_SERVICE_ACCOUNT,
+          RoleArn: { 'Fn::GetAtt': ['Role', 'Arn'] },
+          Tags: [{ Key: RUN_TAG, Value: run }],
+        },
+      },
+    },
+  })
+
 /** Builds the template of the probes: a function and the smallest Arm instance, which no address can reach. */
 export function buildProbeTemplate(subnet: string | undefined): string {
   const text = { Type: 'String' }
@@ -67,17 +125,7 @@ export function buildProbeTemplate(subnet: string | undefined): string {
       ...(subnet === undefined ? {} : { Subnet: text, Vpc: text }),
     },
     Resources: {
-      Role: {
-        Type: 'AWS::IAM::Role',
-        Properties: {
-          AssumeRolePolicyDocument: {
-            Version: '2012-10-17',
-            Statement: [
-              { Effect: 'Allow', Principal: { Service: 'lambda.amazonaws.com' }, Action: 'sts:AssumeRole' },
-            ],
-          },
-        },
-      },
+      Role: buildRole('lambda.amazonaws.com', ['sts:AssumeRole']),
       Function: {
         Type: 'AWS::Lambda::Function',
         Properties: {

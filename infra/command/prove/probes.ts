@@ -2,10 +2,10 @@ import { dataOf } from '../../../shared/set/status.ts'
 import { isObject } from '../../../shared/values/json.ts'
 import type { ApiRequestOptions, ApiResponse } from '../exchange.ts'
 import type { ProveCloud } from './cloud.ts'
-import type { Pace } from './pace.ts'
+import { listOf, logInFromFunction, quantile, type Seen } from './logins.ts'
+import { type Pace, pollDelay } from './pace.ts'
 import { PROBE_ROLES } from './probe-stack.ts'
 import type { ProvedRow } from './report.ts'
-import { pollDelay } from './teardown.ts'
 
 /** The cluster of a run, for its probes. */
 export interface ProbedCluster {
@@ -24,17 +24,9 @@ export interface ProbedCluster {
   callStsForGlobalHost(): Promise<number>
 }
 
-interface Seen {
-  /** undefined: the run saw nothing that decides */
-  held: boolean | undefined
-  note: string
-  measured?: Record<string, string>
-}
-
 /** Checks a claim on a cluster, or on a pair of clusters. */
 export type Probe<Of = ProbedCluster> = (of: Of) => Promise<Seen>
 
-const LOGINS = 20
 const AUDIT_LIMIT_MS = 120_000
 const INSTANCE_LIMIT_MS = 300_000
 const SLOW_START_MS = 1000
@@ -53,13 +45,6 @@ async function poll<T>(
   }
 }
 
-/** Returns a value below which a part of the values is. */
-const quantile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
-
-const listOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(isObject) : []
-
 /** Returns the start times in a function's log, in milliseconds. */
 const readStartTimes = (messages: readonly string[]): number[] =>
   messages.flatMap(message => {
@@ -67,44 +52,13 @@ const readStartTimes = (messages: readonly string[]): number[] =>
     return ms === undefined ? [] : [Number(ms)]
   })
 
-/** Logs in to an address from the probe function. */
-export async function logInFromFunction({
-  cloud,
-  probeFunction,
-  address,
-}: Pick<ProbedCluster, 'cloud' | 'probeFunction' | 'address'>) {
-  const event = { address, role: PROBE_ROLES.iam, times: LOGINS }
-  const result = await cloud.invokeFunction(probeFunction, event)
-  const logins = listOf(isObject(result) ? result['logins'] : undefined)
-  const served = logins.filter(one => one['status'] === 200 && one['token'] === true)
-  return { logins, served, isServed: served.length === LOGINS }
-}
-
 /** The claims that a run in one region checks, in this order. */
 export const probes: Readonly<Record<string, Probe>> = {
   import: async () => ({
     held: true,
     note: 'CloudFormation created the stack `api`, which fails on warnings',
   }),
-  wire: async cluster => {
-    const { logins, served } = await logInFromFunction(cluster)
-    const times = served.map(one => Number(one['ms'])).sort((a, b) => a - b)
-    const refusal = logins.find(one => one['status'] !== 200)
-    const why = refusal === undefined ? '' : `; one answer was ${JSON.stringify(refusal)}`
-    return {
-      held: served.length === LOGINS,
-      note: `${served.length} of ${LOGINS} iam logins of a Lambda function got a token${why}`,
-      ...(times.length === 0
-        ? {}
-        : {
-            measured: {
-              'iam login from Lambda, first': `${logins[0]?.['ms']} ms`,
-              'iam login from Lambda, median': `${quantile(times, 0.5)} ms`,
-              'iam login from Lambda, slowest': `${times.at(-1)} ms`,
-            },
-          }),
-    }
-  },
+  wire: logInFromFunction,
   documents: async ({ api, pace, instance }) => {
     const found = await poll(pace, INSTANCE_LIMIT_MS, async () => {
       const { status } = await api(`auth/cloud/identity-accesslist/${instance}`)
@@ -236,6 +190,7 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   'prove-policy': 'needs credentials with this policy alone',
   platforms: EACH_PLATFORM,
   'instance-role': 'needs an instance',
+  'pod-identity': 'needs an EKS cluster: --eks-cluster',
   'token-issuers': 'needs an account in another partition',
   'unknown-issuer': PUBLIC_ANSWER,
   'issuer-domain': PUBLIC_ANSWER,

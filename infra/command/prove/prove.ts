@@ -2,10 +2,17 @@ import { sendRequest } from '../ask.ts'
 import { CommandEnded, type ExitName } from '../ended.ts'
 import { waitForMs } from './account.ts'
 import { cleanUp, openEndedRun, openPlaceOf, tearDown, teardownClock } from './cleanup.ts'
-import { createProveJournal, journalFolder, journalPath, type ProveJournal } from './journal.ts'
+import {
+  createProveJournal,
+  isEksClusterName,
+  journalFolder,
+  journalPath,
+  type ProveJournal,
+} from './journal.ts'
 import { keptPath, readKeptRun, writeKeptRun } from './keep.ts'
-import { createRunName, isRunName, type ProvePart, peerParts, proveParts, stackNameInRun } from './names.ts'
-import { createPace, RunEnded } from './pace.ts'
+import { checkRights } from './kubernetes.ts'
+import { createRunName, isRunName, listParts, type ProveItem } from './names.ts'
+import { createPace, findSignalEnd, RunEnded } from './pace.ts'
 import { openPlace, type ProvePlace, toPlaceNames } from './place.ts'
 import { describePlan } from './plan.ts'
 import { formatUsd, priceAfter, proveBounds } from './prices.ts'
@@ -13,7 +20,7 @@ import { completeRows, type ProbeResults } from './probes.ts'
 import { readReleaseFiles } from './release-files.ts'
 import { formatReport, formatReportJson, maskAccounts, type ProveReport } from './report.ts'
 import { type ProvePorts, type ProveSettings, refuseExistingStacks, runProof } from './run.ts'
-import { deleteStackOfRun, type Remains } from './teardown.ts'
+import { deleteItemOfRun, describeItem, type Remains } from './teardown.ts'
 import type { ProveOptions, ProveTools } from './tools.ts'
 
 const SUBNET = /^subnet-[0-9a-f]{8,17}$/
@@ -29,8 +36,28 @@ export function readLimit(text: string | undefined, regions = 1): number {
   return limit
 }
 
+/** @throws CommandEnded `usage` */
+function checkEksOption({ eksCluster, isCleanup, isResume }: ProveOptions): void {
+  if (isCleanup || isResume)
+    throw new CommandEnded(
+      'usage',
+      '--eks-cluster cannot be used with --cleanup or --resume, because the journal names the cluster',
+    )
+  if (!isEksClusterName(eksCluster))
+    throw new CommandEnded('usage', '--eks-cluster must be the name of an EKS cluster, such as shop-1')
+}
+
+/** @throws CommandEnded `refused` unless the EKS cluster of a run exists and allows what the run needs */
+async function checkEksCluster(run: string, name: string, place: ProvePlace): Promise<void> {
+  const access = await place.findKubernetes()
+  if (access === undefined)
+    throw new CommandEnded('refused', `no EKS cluster has the name ${name}. Nothing was made`)
+  await checkRights(run, name, access)
+}
+
 /** Runs `cloud-auth prove`. @returns the exit */
 export async function prove(options: ProveOptions, tools: ProveTools): Promise<ExitName> {
+  if (options.eksCluster !== undefined) checkEksOption(options)
   if (options.isCleanup) return cleanUp(options, tools)
   if (options.keeps && options.peerRegion !== undefined)
     throw new CommandEnded(
@@ -53,6 +80,7 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   const folder = journalFolder(environment)
   const place = await openPlace(options, options.profile, tools)
   const run = createRunName()
+  if (place.eksCluster !== undefined) await checkEksCluster(run, place.eksCluster, place)
   const assets = {
     count: release.assets.length,
     bytes: release.assets.reduce((sum, one) => sum + one.bytes.length, 0),
@@ -71,9 +99,8 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
   }
   say(shown)
   if (!(await confirm('Make these stacks?'))) throw new CommandEnded('declined', 'Nothing was made')
-  const parts = place.peer === undefined ? proveParts : [...proveParts, ...peerParts]
-  await refuseExistingStacks(run, parts, place.cloudOf)
   const names = toPlaceNames(place)
+  await refuseExistingStacks(run, listParts(names), place.cloudOf)
   const started: StartedRun = {
     settings: { run, ...names, subnet, source: { kind: 'release', release } },
     journal: createProveJournal(folder, { run, ...names, pid: process.pid }),
@@ -88,8 +115,8 @@ export async function prove(options: ProveOptions, tools: ProveTools): Promise<E
 interface StartedRun {
   settings: ProveSettings
   journal: ProveJournal
-  /** stacks that exist */
-  made: ProvePart[]
+  /** what exists, in the order in which the run made it */
+  made: ProveItem[]
   /** version of the release */
   release: string
   limitUsd: number
@@ -147,7 +174,7 @@ async function proveRun(
   tools: ProveTools,
 ): Promise<ExitName> {
   const { environment, connection, say } = tools
-  const { account, peer, cloudOf } = place
+  const { account, peer, cloudOf, findKubernetes } = place
   const { run } = settings
   const folder = journalFolder(environment)
   const regions = peer === undefined ? 1 : 2
@@ -159,9 +186,9 @@ async function proveRun(
     connection,
     journal: {
       ...journal,
-      makes: part => {
-        journal.makes(part)
-        made.push(part)
+      makes: item => {
+        journal.makes(item)
+        made.push(item)
       },
     },
     pace,
@@ -170,12 +197,13 @@ async function proveRun(
     reach: tools.reach,
     linkTo: tools.linkTo,
     callStsForGlobalHost: account.callStsForGlobalHost,
-    remove: async parts => {
-      for (const part of parts) {
-        say(`deleting ${stackNameInRun(run, part)}`)
-        const why = await deleteStackOfRun(run, part, { cloudOf, say, ...teardownClock })
-        if (why !== undefined) throw new Error(why)
-        journal.removed(part)
+    findKubernetes,
+    remove: async items => {
+      for (const item of items) {
+        const why = await deleteItemOfRun(run, item, { cloudOf, findKubernetes, say, ...teardownClock })
+        if (why !== undefined) throw new Error(`${describeItem(run, item)} is left: ${why}`)
+        journal.removed(item)
+        if (made.includes(item)) made.splice(made.indexOf(item), 1)
       }
     },
     initialised: root => {
@@ -183,7 +211,8 @@ async function proveRun(
     },
   }
   const fault = await runProof(settings, ports, results).then(
-    () => undefined,
+    // a signal during the last step
+    () => findSignalEnd(signal),
     (error: Error) => error,
   )
   if (fault !== undefined) say(`the run stops: ${fault.message}`)

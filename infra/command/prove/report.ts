@@ -18,6 +18,8 @@ export interface ProveReport {
   region: string
   /** the other region of a run in two regions */
   peerRegion?: string
+  /** the EKS cluster from which a pod logs in */
+  eksCluster?: string
   account: string
   /** why the run stopped before its end; absent: the run was complete */
   stopped?: string

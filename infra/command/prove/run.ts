@@ -7,13 +7,15 @@ import type { ApiRequestOptions, ApiResponse } from '../exchange.ts'
 import type { FoundStack, ProveCloud, WantedStack } from './cloud.ts'
 import { invokeApi, textIn } from './cluster-api.ts'
 import type { ProveJournal } from './journal.ts'
-import { type ProvePart, peerParts, proveParts, RUN_TAG, stackNameInRun } from './names.ts'
-import type { Pace } from './pace.ts'
+import type { KubernetesAccess } from './kubernetes.ts'
+import { logInFromFunction } from './logins.ts'
+import { type ProveItem, type ProvePart, peerParts, proveParts, RUN_TAG, stackNameInRun } from './names.ts'
+import { type Pace, pollDelay } from './pace.ts'
 import { type PairedCluster, type ProvedPair, pairProbes, startSchedules } from './pair.ts'
-import { buildProbeTemplate, PROBE_ROLES } from './probe-stack.ts'
-import { logInFromFunction, type ProbedCluster, type ProbeResults, probes, runProbes } from './probes.ts'
+import { type ProvedPod, podProbes } from './pod.ts'
+import { buildPodTemplate, buildProbeTemplate, PROBE_ROLES } from './probe-stack.ts'
+import { type ProbedCluster, type ProbeResults, probes, runProbes } from './probes.ts'
 import type { ReleaseFiles } from './release-files.ts'
-import { pollDelay } from './teardown.ts'
 import { buildAssetsTemplate, prepareTemplate } from './templates.ts'
 
 /** The release that a run proves, and the place. */
@@ -22,6 +24,8 @@ export interface ProveSettings {
   region: string
   /** the other region of a run in two regions */
   peerRegion?: string
+  /** the EKS cluster from which a pod logs in */
+  eksCluster?: string
   account: string
   /** subnet of the instance; undefined: the default VPC */
   subnet: string | undefined
@@ -43,8 +47,9 @@ export interface ProvePorts {
   /** returns the address at which the other cluster reaches an API */
   linkTo(address: string): string
   callStsForGlobalHost(): Promise<number>
-  /** deletes stacks of the run */
-  remove(parts: readonly ProvePart[]): Promise<void>
+  /** deletes what the run made. @throws Error for an item that is left */
+  remove(items: readonly ProveItem[]): Promise<void>
+  findKubernetes(): Promise<KubernetesAccess | undefined>
   /** receives the root token of the first cluster */
   initialised(root: string): void
 }
@@ -129,23 +134,25 @@ const findResource = async (
   return found.physicalId
 }
 
-/** Returns the ARN of the probe function's role. */
-const arnOfProbes = ({ run, account, region }: ProveSettings): string => {
-  return `arn:${partitionOfRegion(region) ?? 'aws'}:iam::${account}:role/${stackNameInRun(run, 'probe')}-*`
-}
+/** Returns the ARN of the roles of a stack. */
+const arnOfRoles = ({ run, account, region }: ProveSettings, part: ProvePart): string =>
+  `arn:${partitionOfRegion(region) ?? 'aws'}:iam::${account}:role/${stackNameInRun(run, part)}-*`
 
 /** Makes the roles for the logins of the probes. */
 async function createProbeRoles(
   settings: ProveSettings,
   write: (path: string, body: object) => Promise<unknown>,
 ): Promise<void> {
-  const { account, region } = settings
-  await write(`auth/cloud/role/${PROBE_ROLES.iam}`, {
-    auth_type: 'iam',
-    bound_iam_principal_arn: [arnOfProbes(settings)],
-    resolve_aws_unique_ids: false,
-    token_ttl: '10m',
-  })
+  const { account, region, eksCluster } = settings
+  const writeIamRole = (role: string, part: ProvePart) =>
+    write(`auth/cloud/role/${role}`, {
+      auth_type: 'iam',
+      bound_iam_principal_arn: [arnOfRoles(settings, part)],
+      resolve_aws_unique_ids: false,
+      token_ttl: '10m',
+    })
+  await writeIamRole(PROBE_ROLES.iam, 'probe')
+  if (eksCluster !== undefined) await writeIamRole(PROBE_ROLES.pod, 'pod')
   await write(`auth/cloud/role/${PROBE_ROLES.ec2}`, {
     auth_type: 'ec2',
     bound_account_id: [account],
@@ -278,9 +285,34 @@ async function openCluster(
   return { address: made.base, root: made.rootToken, probe, made }
 }
 
+/** Creates what the probe of an EKS cluster needs. @param address base URL of the run's cluster */
+const createProvedPod = (
+  address: string,
+  eksCluster: string,
+  settings: ProveSettings,
+  ports: ProvePorts,
+): ProvedPod => ({
+  ...ports,
+  run: settings.run,
+  address,
+  openStack: () =>
+    settings.source.kind === 'kept'
+      ? readOutputs('pod', settings, ports)
+      : makeStack('pod', settings, ports, {
+          template: buildPodTemplate(settings.run, eksCluster),
+          parameters: {},
+        }),
+  openKubernetes: async () => {
+    const access = await ports.findKubernetes()
+    if (access === undefined) throw new Error(`the EKS cluster ${eksCluster} does not exist any more`)
+    return access
+  },
+  removeNamespace: () => ports.remove(['namespace']),
+})
+
 /**
  * Makes the stacks and starts the cluster, unless they exist, and runs the probes. In two regions, also starts the other
- * cluster, and runs the probes of a pair.
+ * cluster, and runs the probes of a pair. With an EKS cluster, also runs the probe of a pod.
  * @param results receives rows and measurements as they come, so that a stopped run keeps them
  * @throws RunEnded if a signal, the time or the price stops the run; Error if a step fails
  */
@@ -289,7 +321,7 @@ export async function runProof(
   ports: ProvePorts,
   results: ProbeResults,
 ): Promise<void> {
-  const { run, peerRegion } = settings
+  const { run, peerRegion, eksCluster } = settings
   const { pace, say, request, connection } = ports
   const licence = peerRegion === undefined ? {} : createLicence()
   const { address, root: token, probe, made } = await openCluster(licence, settings, ports)
@@ -307,17 +339,19 @@ export async function runProof(
     callStsForGlobalHost: ports.callStsForGlobalHost,
   }
   await runProbes(probes, cluster, results, say)
+  if (eksCluster !== undefined)
+    await runProbes(podProbes, createProvedPod(address, eksCluster, settings, ports), results, say)
   if (peerRegion === undefined || made === undefined) return
   const pair: ProvedPair = {
     first: made,
     peer: await startCluster(true, licence, settings, ports),
     connection,
     pace,
-    principal: arnOfProbes(settings),
+    principal: arnOfRoles(settings, 'probe'),
     say,
     logIn: async ({ name, base }) => {
-      const { isServed } = await logInFromFunction({ ...cluster, address: base })
-      if (!isServed) throw new Error(`not all logins to the cluster in ${name} got a token`)
+      const { held } = await logInFromFunction({ ...cluster, address: base })
+      if (!held) throw new Error(`not all logins to the cluster in ${name} got a token`)
     },
     losePeer: () => ports.remove(['peer-workers', 'peer-api']),
   }

@@ -1,6 +1,8 @@
 import type { FoundStack, ProveCloud, StackResource } from './cloud.ts'
 import type { ProveJournal } from './journal.ts'
-import { type ProvePart, RUN_TAG, stackNameInRun } from './names.ts'
+import { deleteNamespaceOfRun, type KubernetesAccess } from './kubernetes.ts'
+import { nameInRun, type ProveItem, type ProvePart, RUN_TAG, stackNameInRun } from './names.ts'
+import { pollDelay, type TeardownClock } from './pace.ts'
 import { KEY_DAYS } from './templates.ts'
 
 /** Decision of a teardown about a stack. */
@@ -15,8 +17,8 @@ function decideTeardown(run: string, found: FoundStack | undefined): TeardownAct
   return found.tags[RUN_TAG] === run ? 'delete' : 'keep'
 }
 
-/** Returns the order in which stacks are deleted: each stack before the stacks that it needs. */
-const orderTeardown = (remaining: readonly ProvePart[]): ProvePart[] => remaining.toReversed()
+/** Returns the order of deletion: each item before the items that it needs. */
+const orderTeardown = (remaining: readonly ProveItem[]): ProveItem[] => remaining.toReversed()
 
 /** A resource that is left after a teardown. */
 export interface Remains {
@@ -26,29 +28,24 @@ export interface Remains {
   ends?: string
 }
 
-export interface TeardownPorts {
+export interface TeardownPorts extends TeardownClock {
   /** the account in the region of a stack */
   cloudOf(part: ProvePart): ProveCloud
+  /** opens the Kubernetes API of the run's EKS cluster. @returns undefined if the cluster does not exist any more */
+  findKubernetes(): Promise<KubernetesAccess | undefined>
   journal: ProveJournal
   say(text: string): void
-  /** waits, and is not ended by signals */
-  sleep(ms: number): Promise<void>
-  /** epoch milliseconds */
-  now(): number
 }
 
 const DELETE_LIMIT_MS = 15 * 60_000
 const ATTEMPTS = 2
 const DAY_MS = 86_400_000
 
-/** Waits of a poll: short at first, because many stacks take seconds. */
-export const pollDelay = (tries: number): number => Math.min(5000, 500 * 2 ** tries)
-
 /** Waits until a stack is deleted, or its deletion has failed. @returns the last state of the stack */
 async function awaitDeletion(
   name: string,
   cloud: ProveCloud,
-  { sleep, now }: Pick<TeardownPorts, 'sleep' | 'now'>,
+  { sleep, now }: TeardownClock,
 ): Promise<FoundStack | undefined> {
   const end = now() + DELETE_LIMIT_MS
   for (let tries = 0; ; tries++) {
@@ -58,11 +55,13 @@ async function awaitDeletion(
   }
 }
 
+type DeletionPorts = Omit<TeardownPorts, 'journal'>
+
 /** Deletes a stack if it has the run's tag. @returns why the stack is left, or undefined */
-export async function deleteStackOfRun(
+async function deleteStackOfRun(
   run: string,
   part: ProvePart,
-  ports: Omit<TeardownPorts, 'journal'>,
+  ports: DeletionPorts,
 ): Promise<string | undefined> {
   const cloud = ports.cloudOf(part)
   const name = stackNameInRun(run, part)
@@ -79,6 +78,22 @@ export async function deleteStackOfRun(
   }
 }
 
+/** Deletes what a run made, if it has the run's tag or label. @returns why it is left, or undefined */
+export async function deleteItemOfRun(
+  run: string,
+  item: ProveItem,
+  ports: DeletionPorts,
+): Promise<string | undefined> {
+  ports.say(`deleting ${describeItem(run, item)}`)
+  return item === 'namespace'
+    ? deleteNamespaceOfRun(run, await ports.findKubernetes(), ports)
+    : deleteStackOfRun(run, item, ports)
+}
+
+/** Returns the name of something that a run made, for a person. */
+export const describeItem = (run: string, item: ProveItem): string =>
+  `${item === 'namespace' ? 'the namespace ' : ''}${nameInRun(run, item)}`
+
 /** Lists the keys of a stack, which KMS deletes some days after the stack. */
 const keysOf = (resources: readonly StackResource[], now: number): Remains[] =>
   resources
@@ -89,32 +104,42 @@ const keysOf = (resources: readonly StackResource[], now: number): Remains[] =>
       ends: new Date(now + KEY_DAYS * DAY_MS).toISOString().slice(0, 10),
     }))
 
+/** Lists the resources of a stack with keys, which the report names after the stack's deletion. */
+const listKeyedResources = async (
+  run: string,
+  item: ProveItem,
+  { cloudOf }: TeardownPorts,
+): Promise<StackResource[]> => {
+  if (item === 'namespace' || !item.endsWith('data')) return []
+  return cloudOf(item)
+    .listStackResources(stackNameInRun(run, item))
+    .catch(() => [])
+}
+
 /**
- * Deletes the stacks that the journal of a run names and that have the run's tag. A stack that cannot be deleted does not stop
- * the teardown of the others. The journal is deleted once no stack is left.
+ * Deletes each item that the journal of a run names, if the item has the run's tag or label. An item that cannot be
+ * deleted does not stop the teardown of the others. The journal is deleted once nothing is left.
  * @returns what is left
  */
 export async function tearDownRun(
   run: string,
-  remaining: readonly ProvePart[],
+  remaining: readonly ProveItem[],
   ports: TeardownPorts,
 ): Promise<Remains[]> {
-  const { journal, say, now } = ports
+  const { journal } = ports
   const remains: Remains[] = []
   let isComplete = true
-  for (const part of orderTeardown(remaining)) {
-    const name = stackNameInRun(run, part)
-    say(`deleting ${name}`)
+  for (const item of orderTeardown(remaining)) {
     try {
-      const cloud = ports.cloudOf(part)
-      const resources = part.endsWith('data') ? await cloud.listStackResources(name).catch(() => []) : []
-      const why = await deleteStackOfRun(run, part, ports)
+      const resources = await listKeyedResources(run, item, ports)
+      const why = await deleteItemOfRun(run, item, ports)
       if (why !== undefined) throw new Error(why)
-      journal.removed(part)
-      remains.push(...keysOf(resources, now()))
+      journal.removed(item)
+      remains.push(...keysOf(resources, ports.now()))
     } catch (error) {
       isComplete = false
-      remains.push({ what: `stack ${name}`, why: (error as Error).message })
+      const kind = item === 'namespace' ? item : 'stack'
+      remains.push({ what: `${kind} ${nameInRun(run, item)}`, why: (error as Error).message })
     }
   }
   if (isComplete) journal.end()

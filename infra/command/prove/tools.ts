@@ -6,6 +6,8 @@ export interface ProveOptions {
   region: string | undefined
   /** the other region of a run in two regions */
   peerRegion: string | undefined
+  /** name of an EKS cluster from which a pod logs in */
+  eksCluster: string | undefined
   profile: string | undefined
   release: string | undefined
   limit: string | undefined

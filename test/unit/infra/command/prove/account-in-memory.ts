@@ -1,9 +1,11 @@
+import type { ProveAccount } from '../../../../../infra/command/prove/account.ts'
 import type {
   FoundStack,
   ProveCloud,
   StackResource,
   WantedStack,
 } from '../../../../../infra/command/prove/cloud.ts'
+import type { KubernetesAccess } from '../../../../../infra/command/prove/kubernetes.ts'
 import { stackNameInRun } from '../../../../../infra/command/prove/names.ts'
 
 /** An entry of a function's log about its start. */
@@ -20,6 +22,22 @@ export class AccountInMemory {
   /** stacks whose creation fails */
   readonly failing = new Set<string>()
   result: unknown = { logins: Array.from({ length: 20 }, () => ({ status: 200, ms: 7, token: true })) }
+
+  /** EKS clusters by their names */
+  readonly clusters = new Map<string, KubernetesAccess>()
+
+  /** Opens the account. @param id account id */
+  open(id: string): ProveAccount {
+    return {
+      id,
+      cloud: this.cloud,
+      callStsForGlobalHost: async () => 200,
+      findEksCluster: async name => {
+        this.enter(`cluster ${name}`)
+        return this.clusters.get(name)
+      },
+    }
+  }
 
   private enter(call: string): void {
     this.calls.push(call)

@@ -39,6 +39,19 @@ describe('the journal of a run', () => {
     expect(listJournaledRuns(folder)).toEqual([run.run])
   })
 
+  test('names the namespace and the stack of a run with an EKS cluster, and of no other run', () => {
+    const eks = { ...run, eksCluster: 'shop-1' }
+    const journal = createProveJournal(folder, eks)
+    journal.makes('pod')
+    journal.makes('namespace')
+    journal.close()
+    expect(reopenProveJournal(folder, run.run).state).toEqual({ ...eks, remaining: ['pod', 'namespace'] })
+    const [, ...lines] = readFileSync(path(), 'utf8').split('\n')
+    expect(lines[1]).toBe('{"makes":"cloud-auth-prove-0a1b2c3d"}')
+    for (const other of [run, { ...run, eksCluster: 'a/b' }])
+      expect(parseProveJournal([JSON.stringify(other), ...lines].join('\n'))).toBeUndefined()
+  })
+
   test('is on disk before `makes` returns, and only its user can read it', () => {
     const journal = createProveJournal(folder, run)
     journal.makes('assets')

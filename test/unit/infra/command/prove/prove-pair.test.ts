@@ -43,6 +43,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const options: ProveOptions = {
   region: REGIONS.first,
   peerRegion: REGIONS.peer,
+  eksCluster: undefined,
   profile: undefined,
   release: undefined,
   limit: undefined,
@@ -78,11 +79,7 @@ const start = (more: Partial<ProveOptions> = {}) =>
       onSignal: called => {
         signal = called
       },
-      open: async (region = '') => ({
-        id: ACCOUNT,
-        cloud: accountIn(region).cloud,
-        callStsForGlobalHost: async () => 200,
-      }),
+      open: async (region = '') => accountIn(region).open(ACCOUNT),
       reach: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
       linkTo: address => new URL(address).origin,
     },

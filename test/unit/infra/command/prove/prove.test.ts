@@ -9,6 +9,7 @@ import { probes } from '../../../../../infra/command/prove/probes.ts'
 import { prove } from '../../../../../infra/command/prove/prove.ts'
 import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
 import { AccountInMemory } from './account-in-memory.ts'
+import { answerAsCluster } from './cluster-answers.ts'
 import { writeRelease } from './release-folder.ts'
 
 const ACCOUNT = '111122223333'
@@ -21,19 +22,9 @@ let onSay: (text: string) => void
 let signal: (name: string) => void
 let server: Server
 
-/** Answers of a cluster that has everything that the probes look for. */
-const answerTo = (path: string, method: string): [number, object] => {
-  if (method === 'LIST') return [405, {}]
-  if (path.includes('%25')) return [404, { errors: [] }]
-  if (path.endsWith('/explain'))
-    return [200, { data: { signatures: [{ documents: 'rsa2048', works_on_this_runtime: true }] } }]
-  if (path.endsWith('token/create')) return [200, { auth: { client_token: 'a-batch-token' } }]
-  return [200, { request_id: '0-1-2', data: {} }]
-}
-
 beforeAll(async () => {
   server = createServer((request, response) => {
-    const [status, body] = answerTo(request.url ?? '', request.method ?? '')
+    const [status, body] = answerAsCluster(request.url ?? '', request.method ?? '')
     request.resume().on('end', () => response.writeHead(status).end(JSON.stringify(body)))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -54,6 +45,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const options: ProveOptions = {
   region: 'eu-west-1',
   peerRegion: undefined,
+  eksCluster: undefined,
   profile: undefined,
   release: undefined,
   limit: undefined,
@@ -87,7 +79,7 @@ const start = (more: Partial<ProveOptions> = {}, answer = true) =>
       onSignal: called => {
         signal = called
       },
-      open: async () => ({ id: ACCOUNT, cloud: account.cloud, callStsForGlobalHost: async () => 200 }),
+      open: async () => account.open(ACCOUNT),
       reach: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
       linkTo: address => new URL(address).origin,
     },
