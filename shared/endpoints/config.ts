@@ -16,6 +16,7 @@ import {
   writeIssuerPhases,
 } from '../auth-method/config/issuers.ts'
 import { jwtConfigFields, readJwtConfig, writeJwtConfig } from '../auth-method/config/jwt.ts'
+import { readReviewConfig, reviewConfigFields, writeReviewConfig } from '../auth-method/config/review.ts'
 import { readStsRole, stsRoleFields, writeStsRole } from '../auth-method/config/sts.ts'
 import { key } from '../storage/kinds.ts'
 
@@ -25,6 +26,10 @@ const client = {
 }
 const identity = {
   path: '/auth/:mount/config/identity' as const,
+  subject: ({ mount }: SubjectPlace) => key('identity-config', mount),
+}
+const review = {
+  path: '/auth/:mount/config/review' as const,
   subject: ({ mount }: SubjectPlace) => key('identity-config', mount),
 }
 const certificate = {
@@ -71,6 +76,15 @@ export const configGroup: EndpointGroup = {
       handle: writeIdentityConfig,
     }),
     endpointRow.get({ ...identity, summary: 'Read the identity configuration', handle: readIdentityConfig }),
+
+    endpointRow.post({
+      ...review,
+      summary: 'Configure what the review of the mount knows',
+      fields: reviewConfigFields,
+      uses: ['write'],
+      handle: writeReviewConfig,
+    }),
+    endpointRow.get({ ...review, summary: 'Read the configuration of the review', handle: readReviewConfig }),
 
     endpointRow.post({
       ...certificate,

@@ -33,6 +33,8 @@ export interface IdentityConfig {
   jwtMetadata?: MetadataSelection
   iamAlias: 'role_id' | 'unique_id' | 'canonical_arn' | 'full_arn'
   ec2Alias: 'role_id' | 'instance_id' | 'image_id'
+  /** `usesTrackedSince`: since when logins store uses of roles, epoch milliseconds; absent: they do not */
+  usesTrackedSince?: number
   iamMetadata: MetadataSelection
   ec2Metadata: MetadataSelection
 }

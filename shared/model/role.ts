@@ -29,6 +29,8 @@ export interface Role {
   resolveAwsUniqueIds?: boolean
   /** UUID of the role; a role that is deleted and created again gets a new UUID */
   roleId: string
+  /** `createdAt`, epoch milliseconds; absent in roles that are older than the field */
+  createdAt?: number
   /** the key that authenticates the role's tags: the bytes of a UUID's text */
   hmacKey: EncryptedText
   /** `roleTag`: key of the instance tag that contains a role tag; empty: no role tag */

@@ -125,6 +125,7 @@ export const itemKinds = {
     goesWith: 'mount',
     encrypted: { hmacKey: 'reencrypt' },
   },
+  'role-use': { ...LOCAL, pk: mount => `${mount}#use`, goesWith: 'mount' },
   access: {
     ...LOCAL,
     pk: mount => `${mount}#access`,

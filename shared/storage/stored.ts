@@ -30,6 +30,7 @@ import type { ReencryptionProgress } from '../model/reencryption.ts'
 import type { ReindexProgress } from '../model/reindex.ts'
 import type { ResolvedPrincipals } from '../model/resolved-principals.ts'
 import type { Role } from '../model/role.ts'
+import type { RoleUse } from '../model/role-use.ts'
 import type { RotationGuard } from '../model/rotation.ts'
 import type {
   DifferenceReport,
@@ -66,6 +67,7 @@ export interface StoredDataByKind {
   spent: Record<never, never>
   instance: InstanceRecord
   role: Role
+  'role-use': RoleUse
   access: AccessEntry
   deny: DenyEntry
   token: Token

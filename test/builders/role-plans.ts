@@ -25,7 +25,7 @@ export const write = (raw: Raw, stored?: Role, defaultAuthType: Role['authType']
     jwtConfigured: true,
     aliasIsInstance: false,
     mountMax: 1000,
-    fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as EncryptedText },
+    fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as EncryptedText, createdAt: 1000 },
   })
 
 export const APP = 'arn:aws:iam::111122223333:role/app'

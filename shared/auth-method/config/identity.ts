@@ -66,6 +66,7 @@ export function writeIdentityConfig(call: Call<typeof identityConfigFields>): Ca
     ...defined({
       jwtAlias: oneOf('jwt_alias', jwtAliasKinds, parameters.jwt_alias) ?? before.jwtAlias,
       jwtMetadata: jwtSelection(parameters.jwt_metadata) ?? before.jwtMetadata,
+      usesTrackedSince: before.usesTrackedSince,
     }),
   }
   return answerAfterChanges([replaceItem(subjectKeyOf(call, 'identity-config'), stored, next)])

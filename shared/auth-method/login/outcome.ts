@@ -7,7 +7,7 @@ import { generateServiceTokenText, type Token } from '../../model/token.ts'
 import { addDefaultPolicy, sanitisePolicies } from '../../policies/names.ts'
 import type { FieldCipher } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
-import type { Item } from '../../storage/kinds.ts'
+import { type Item, key } from '../../storage/kinds.ts'
 import { buildResponseAuth, issueBatchToken, issueServiceToken, tokenDisplayName } from '../../tokens/mint.ts'
 import { boundNetworksOf } from '../../tokens/networks.ts'
 import { pickTokenTerms } from '../../tokens/parameters.ts'
@@ -42,9 +42,13 @@ export async function commitLogin(
   const { auth, changes, warnings, token } = await mintLoginToken(grant, facts, cipher)
   const all = [...more, ...created, ...changes, ...(recordInstance?.(token) ?? [])]
   const outcome = answerAfterChanges(all, { kind: 'auth', auth, warnings })
-  if (!metadata) return outcome
-  const write = async () => void (await store.commit([metadata], call.cluster, { tries: 1 }))
-  return { ...outcome, afterwards: write }
+  const tracks = call.fetched.get(key('identity-config', mount.accessor))?.data.usesTrackedSince !== undefined
+  if (!metadata && !tracks) return outcome
+  const afterwards = async () => {
+    if (metadata) await store.commit([metadata], call.cluster, { tries: 1 })
+    if (tracks) await (await import('./role-use.ts')).noteRoleUse(call, grant.login.role)
+  }
+  return { ...outcome, afterwards }
 }
 
 /** The remaining inputs for minting a login's token. */

@@ -22,6 +22,8 @@ interface RoleFacts {
   role: Role
   /** greatest lifetime of the mount's tokens, seconds */
   mountMax: number
+  /** `unusedMs`: milliseconds without a login, as far as uses are tracked; absent: uses are not tracked */
+  unusedMs?: number
 }
 
 /** The role that the service assumes in a satellite account. */
@@ -65,7 +67,7 @@ export interface ReviewFacts {
 export type ReviewedKind = keyof ReviewFacts
 
 /** A source of facts, which a review reads or asks. A rule is `not asked` if its source was not looked at as a whole. */
-export type ReviewSource = 'settings' | 'roles' | 'satellites' | 'issuers' | 'certificates' | 'iam'
+export type ReviewSource = 'settings' | 'roles' | 'uses' | 'satellites' | 'issuers' | 'certificates' | 'iam'
 
 export const severities = ['high', 'medium', 'low'] as const
 

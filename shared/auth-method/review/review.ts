@@ -14,6 +14,7 @@ import { collectPrincipals, type PrincipalsToAsk } from './bound-principals.ts'
 import type { ReviewFacts, ReviewSource } from './facts.ts'
 import { createReviewFindings, type ReviewFindings } from './findings.ts'
 import { visitItems } from './read-pages.ts'
+import { type RoleUses, readRoleUses } from './role-uses.ts'
 
 export const reviewMountFields = {
   ask_aws: boolField('Also ask IAM about the principals of roles, at most 100'),
@@ -62,7 +63,8 @@ async function reviewMount(call: ReviewCall): Promise<Review> {
   const settings = await readSettings(call)
   const review = startReview()
   const { findings, gaps } = review
-  const roles = judgeRoles(call, review)
+  const uses = await readRoleUses(call, until)
+  const roles = judgeRoles(call, review, uses)
   const reads: Partial<Record<ReviewSource, Promise<string | undefined>>> = {
     roles: visitItems(call, itemPartitions('role', accessor), until, ({ sk, data }) => roles.add(sk, data)),
     satellites: visitItems(call, itemPartitions('sts-role', accessor), until, ({ sk: account, data }) =>
@@ -89,6 +91,8 @@ async function reviewMount(call: ReviewCall): Promise<Review> {
       if (why !== undefined) gaps.set(source as ReviewSource, why)
     }),
   )
+  const gapOfUses = uses.gap ?? gaps.get('roles')
+  if (gapOfUses !== undefined) gaps.set('uses', gapOfUses)
   findings.judge('logins', 'config', { ...settings, ...roles.summary() })
   findings.judge('mount', 'config', { ...settings, legacySignatures })
   return review
@@ -100,10 +104,10 @@ async function reviewRole(call: RoleReviewCall): Promise<Review> {
   const [stored] = await call.ports.store.read([place])
   const { role } = await planRoleWrite({ ...call, parameters }, place, stored)
   const review = startReview()
-  const roles = judgeRoles(call, review)
+  const roles = judgeRoles(call, review, { unusedMs: () => undefined })
   roles.add(name, role)
   review.findings.judge('logins', 'config', { ...(await readSettings(call)), ...roles.summary() })
-  for (const source of ['settings', 'satellites', 'certificates', 'issuers'] as const)
+  for (const source of ['settings', 'uses', 'satellites', 'certificates', 'issuers'] as const)
     review.gaps.set(source, ONLY_A_ROLE)
   return review
 }
@@ -126,13 +130,17 @@ async function readSettings({ ports, mount: { accessor } }: MountCall): Promise<
 type RolesSummary = Pick<ReviewFacts['logins'], 'hasIamRoles' | 'hasJwtServiceRoles'>
 
 /** Judges roles one by one, and keeps only what the rules about the mount and IAM need. */
-function judgeRoles({ mount }: MountCall, { findings, principals }: Review) {
+function judgeRoles({ mount }: MountCall, { findings, principals }: Review, uses: RoleUses) {
   const mountMax = maxTtlOfMount(mount)
   let hasIamRoles = false
   let hasJwtServiceRoles = false
   return {
     add: (name: string, role: Role): void => {
-      findings.judge('role', subjectPath('role', name), { role, mountMax })
+      findings.judge(
+        'role',
+        subjectPath('role', name),
+        defined({ role, mountMax, unusedMs: uses.unusedMs(name, role) }),
+      )
       principals.add(name, role)
       hasIamRoles ||= role.authType === 'iam'
       hasJwtServiceRoles ||= role.authType === 'jwt' && chooseTokenType(role.token.type, mount) === 'service'

@@ -21,6 +21,8 @@ type AnyRule = { [K in ReviewedKind]: ReviewRule<K> }[ReviewedKind]
 const DAY_SECONDS = 86_400
 const DAY_MS = DAY_SECONDS * 1000
 const MOST_LISTED = 3
+/** Days without a login after which a role counts as unused. */
+export const UNUSED_DAYS = 90
 
 /** Returns the first of some names, and how many there are besides. */
 const listNames = (names: readonly string[]): string => {
@@ -220,6 +222,16 @@ export const reviewRules = {
     find: ({ jwt, hasJwtServiceRoles }) =>
       jwt && !jwt.singleUse && hasJwtServiceRoles
         ? 'single_use is off, although jwt roles give service tokens: a stolen token logs in until it ends'
+        : undefined,
+  },
+  'unused-role': {
+    severity: 'low',
+    about: 'role',
+    source: 'uses',
+    fix: 'delete the role if no workload needs it',
+    find: ({ unusedMs = 0 }) =>
+      unusedMs >= UNUSED_DAYS * DAY_MS
+        ? `no login has used the role for ${Math.floor(unusedMs / DAY_MS)} days`
         : undefined,
   },
   'es384-on': {

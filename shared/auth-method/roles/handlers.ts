@@ -70,6 +70,7 @@ export async function planRoleWrite(
     fresh: {
       roleId: call.ports.entropy.uuid(),
       hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
+      createdAt: call.now,
     },
   } as const)
   const plan = planRole(facts)

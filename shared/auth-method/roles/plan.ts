@@ -7,6 +7,7 @@ import {
   tokenParameterWarnings,
 } from '../../tokens/parameters.ts'
 import { canonicalArnOf, parseIamEntity } from '../../values/arn.ts'
+import { defined } from '../../values/defined.ts'
 import { partitionOfRegion, unsupportedRegionFault } from '../../values/region.ts'
 import type { EncryptedText } from '../../values/secret.ts'
 import {
@@ -37,7 +38,7 @@ export interface RoleFacts {
   /** seconds */
   mountMax: number
   /** `fresh` is used only for a new role */
-  fresh: { roleId: string; hmacKey: EncryptedText }
+  fresh: { roleId: string; hmacKey: EncryptedText; createdAt: number }
 }
 
 export interface RolePlan {
@@ -109,6 +110,7 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
     resolveAwsUniqueIds: resolves,
     roleId: stored?.roleId ?? fresh.roleId,
     hmacKey: stored?.hmacKey ?? fresh.hmacKey,
+    ...defined({ createdAt: stored ? stored.createdAt : fresh.createdAt }),
     roleTag: parameters.role_tag ?? stored?.roleTag ?? '',
     allowInstanceMigration: parameters.allow_instance_migration ?? stored?.allowInstanceMigration ?? false,
     disallowReauthentication:

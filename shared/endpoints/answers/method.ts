@@ -272,6 +272,13 @@ export const authMethodAnswers: AnswerDescriptions = {
       ),
     ),
   ),
+  'POST /auth/:mount/config/review': describeAnswer('writeReviewConfiguration', undefined, {
+    requestExample: { track_use: true },
+  }),
+  'GET /auth/:mount/config/review': describeAnswer(
+    'readReviewConfiguration',
+    withTitle('ReviewConfiguration', objectShape({ track_use: flagShape }, { tracked_since: timeShape })),
+  ),
   'POST /auth/:mount/config/certificate/:cert_name': describeAnswer('writeCertificate', undefined, {
     requestExample: {
       cloud_public_cert: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----',

@@ -36,6 +36,7 @@ const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => s
   spent: ({ mount }) => `record of a token that has logged in at ${mount}`,
   instance: ({ name, mount }) => `record of instance ${name.split('.').at(-1) ?? name} at ${mount}`,
   role: ({ name, mount }) => `role ${name} of ${mount}`,
+  'role-use': ({ name, mount }) => `last use of the role ${name} of ${mount}`,
   access: ({ name, mount }) => `access-list entry of instance ${name} at ${mount}`,
   deny: ({ name, mount }) => `denial of the role tag ${describeTag(name)} at ${mount}`,
   token: ({ owner, data }) => `${data ? describeToken(data) : 'token'}, accessor ${owner}`,

@@ -177,6 +177,10 @@ export const oneCommit: readonly Writing[] = [
     endpoint: 'POST /auth/:mount/config/identity',
     arrange: async mount => post(`${mount}/config/identity`, { iam_alias: 'unique_id' }),
   },
+  {
+    endpoint: 'POST /auth/:mount/config/review',
+    arrange: async mount => post(`${mount}/config/review`, { track_use: true }),
+  },
   ...thing(
     '/auth/:mount/config/certificate/:cert_name',
     mount => `${mount}/config/certificate/${fresh('c')}`,

@@ -36,6 +36,7 @@ const maker = fresh('maker')
 async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await done('POST', `${path}/config/client`, { iam_server_id_header_value: '' })
   await done('POST', `${path}/config/identity`, { iam_alias: 'unique_id' })
+  await done('POST', `${path}/config/review`, { track_use: true })
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   await done('POST', `${path}/config/sts/222222222222`, { sts_role: 'arn:aws:iam::222222222222:role/x' })
   const role = { auth_type: 'ec2', bound_region: HOME.region, role_tag: 'Tag' }

@@ -201,6 +201,16 @@ const vectors: Record<ReviewRuleName, readonly Vector[]> = {
     ],
     ['logins', 'service tokens', { ...logins, jwt: { ...jwt, singleUse: false } }, 'single_use is off'],
   ],
+  'unused-role': [
+    ['role', 'uses that are not tracked', of(iamRole()), undefined],
+    ['role', 'a use 89 days ago', { ...of(iamRole()), unusedMs: 90 * DAY - 1 }, undefined],
+    [
+      'role',
+      'no use for 90 days',
+      { ...of(iamRole()), unusedMs: 90 * DAY },
+      'no login has used the role for 90 days',
+    ],
+  ],
   'es384-on': [
     ['mount', 'RS256', mount, undefined],
     ['mount', 'ES384', { ...mount, jwt: { ...jwt, algorithms: ['RS256', 'ES384'] } }, 'ES384 is accepted'],
