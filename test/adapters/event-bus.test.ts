@@ -35,6 +35,7 @@ test('events are put unchanged on the default bus of the region, in requests of 
   const { events } = await provider.control.busEvents({})
   expect(events).toHaveLength(12)
   expect(events[0]).toEqual({
+    seq: 1,
     account: ACCOUNT,
     region: 'eu-west-1',
     source: 'cloud-auth',

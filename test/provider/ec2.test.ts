@@ -245,3 +245,58 @@ describe('instances of the control API', () => {
     await expect(control.deleteInstance(name)).rejects.toThrow('does not exist')
   })
 })
+
+describe('the events of EC2', () => {
+  const name = { account, region: 'sa-east-1', instanceId: 'i-0123456789abcdef1' }
+  const statesSince = async (since: number) => {
+    const { events } = await provider.control.busEvents({ since })
+    return events.map(({ detail }) => (detail as { state: string }).state)
+  }
+  const lastSeq = async () => (await provider.control.busEvents({})).last
+
+  test('report each change of a state on the bus of the instance, unless they are lost', async () => {
+    const { control } = provider
+    const before = await lastSeq()
+    await control.putInstance(name)
+    await control.setInstance({ ...name, tags: { a: '1' } })
+    await control.setInstance({ ...name, state: 'stopped' })
+    await control.loseEvents({})
+    await control.setInstance({ ...name, state: 'running' })
+    await control.deleteInstance(name)
+    expect(await statesSince(before)).toEqual(['running', 'stopped', 'terminated'])
+    expect((await control.busEvents({ since: before })).events[0]).toMatchObject({
+      account,
+      region: name.region,
+      source: 'aws.ec2',
+      detailType: 'EC2 Instance State-change Notification',
+      resources: [`arn:aws:ec2:${name.region}:${account}:instance/${name.instanceId}`],
+      detail: { 'instance-id': name.instanceId, state: 'running' },
+    })
+  })
+
+  test('cannot be put by others', async () => {
+    const before = await lastSeq()
+    const Detail = JSON.stringify({ 'instance-id': name.instanceId, state: 'terminated' })
+    const body = JSON.stringify({
+      Entries: [{ Source: 'aws.ec2', DetailType: 'EC2 Instance State-change Notification', Detail }],
+    })
+    const request = {
+      method: 'POST',
+      path: '/',
+      query: '',
+      headers: [
+        ['Host', 'events.local'],
+        ['Content-Type', 'application/x-amz-json-1.1'],
+        ['X-Amz-Target', 'AWSEvents.PutEvents'],
+      ],
+      body,
+    } as Parameters<typeof signHeaders>[0]
+    const signed = signHeaders(request, { key, region, service: 'events', date: basicDate() })
+    const answer = await send(provider.url, signed)
+    expect(JSON.parse(answer.body)).toMatchObject({
+      FailedEntryCount: 1,
+      Entries: [{ ErrorCode: 'NotAuthorizedForSource' }],
+    })
+    expect(await lastSeq()).toBe(before)
+  })
+})
