@@ -2,6 +2,7 @@ import nodeVault from 'node-vault'
 import { describe, expect, test } from 'vitest'
 import { signLogin } from '../../../infra/command/login/signed-login.ts'
 import { HOME_ACCOUNT } from '../../../infra/local/provider/home.ts'
+import { acceptTokens, tokenAccount, tokenOf } from '../../support/requests/web-tokens.ts'
 import { aws, cluster } from '../../support/service/cluster.ts'
 
 // The third-party client node-vault works unmodified against the running host: the client administers, logs
@@ -81,5 +82,17 @@ describe('node-vault', () => {
     const again = await client().write('auth/aws/login', { ...proof, nonce })
     expect(again.auth.metadata).not.toHaveProperty('nonce')
     expect((await admin.list('auth/aws/identity-whitelist')).data.keys).toContain(instance.instanceId)
+  })
+
+  test('logs in with a token that AWS signs, by a plain write with the fields of Vault’s JWT method', async () => {
+    await acceptTokens('/auth/aws')
+    const proof = { role: 'app', jwt: await tokenOf(await tokenAccount()) }
+    const login = await client().write('auth/aws/login', proof)
+    expect(login.auth).toMatchObject({ policies: ['default', 'dev'], renewable: true })
+    const workload = client(login.auth.client_token)
+    expect((await workload.tokenRenewSelf()).auth.client_token).toBe(login.auth.client_token)
+    await expect(client().write('auth/aws/login', proof)).rejects.toMatchObject({
+      response: { statusCode: 400, body: { errors: ['the token has been used; ask AWS for a new one'] } },
+    })
   })
 })
