@@ -32,9 +32,12 @@ export interface JwtProof {
   jwt: ParsedJwt
 }
 
-/** Reads the token of a login. @throws ApiError `invalid_request` */
+/**
+ * Reads the token of a login. Agents send a file with its line break, so white space around the token is ignored.
+ * @throws ApiError `invalid_request`
+ */
 function readJwtProof(text: string): JwtProof {
-  const jwt = parseJwt(text)
+  const jwt = parseJwt(text.trim())
   return jwt.ok ? { type: 'jwt', jwt: jwt.value } : throwLoginRefusal(jwt.fault)
 }
 

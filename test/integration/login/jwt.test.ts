@@ -86,6 +86,15 @@ describe('login by a token that AWS signed', () => {
     expect(await errorOf(mount, jwt)).toBe('400 the token has been used; ask AWS for a new one')
   })
 
+  test('ignores white space around a token, but does not accept the token twice for it', async () => {
+    const jwt = await tokenOf(from)
+    expect((await login(mount, `${jwt}\n`)).status).toBe(200)
+    expect(await errorOf(mount, ` ${jwt}`)).toBe('400 the token has been used; ask AWS for a new one')
+    expect(await errorOf(mount, jwt.replace('.', '.\n'))).toBe(
+      '400 jwt is not a signed token of the expected form',
+    )
+  })
+
   test('accepts a token again without single_use, and ES384 only if the mount accepts it', async () => {
     const lax = await tokenMount({ single_use: false, jwt_supported_algs: ['RS256', 'ES384'] })
     const jwt = await tokenOf(from, {}, { alg: 'ES384' })
