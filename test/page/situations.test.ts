@@ -94,6 +94,13 @@ test('targets are at least 24 pixels wide and high, except links within a senten
   await context.close()
 })
 
+test('a card shows since when the cluster has its role and its region, or what the page itself has seen', async () => {
+  const { page, context } = await openSituation(plain.healthy)
+  expect(await page.textContent('#peer-facts')).toMatch(/^primary since.*2 h.*region ?eu-central-1/)
+  expect(await page.textContent('#own-facts')).toMatch(/^seen here since/)
+  await context.close()
+})
+
 test('sections that need a DR set are absent for a single cluster', async () => {
   const { page, context } = await openSituation(plain.single)
   for (const id of needsSet) expect(await page.isVisible(`#${id}`), id).toBe(false)

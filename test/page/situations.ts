@@ -90,7 +90,10 @@ export function createSituations(nameOf: (name: string) => string) {
   }
 
   return {
-    healthy: { own: secondary(WEST, EAST), peer: primary(EAST, WEST) },
+    healthy: {
+      own: secondary(WEST, EAST),
+      peer: primary(EAST, WEST, { role_since: ago(7200), region: 'eu-central-1' }),
+    },
     switching: {
       own: secondary(WEST, EAST, { operation: { ...promotion, since: ago(4) } }),
       peer: closed,
