@@ -111,9 +111,9 @@ const commands = {
     }),
   ),
   containerToken: defineControlCommand(
-    controlInputSchemas.sessionOfRole,
-    (aws, { account, role, session }) => ({
-      token: issueContainerToken(aws, findIamRole(aws, account, role), session),
+    controlInputSchemas.containerToken,
+    (aws, { account, role, session, claims }) => ({
+      token: issueContainerToken(aws, findIamRole(aws, account, role), session, claims),
     }),
   ),
   putIdentityProvider: defineControlCommand(controlInputSchemas.newIdentityProvider, putIdentityProvider),

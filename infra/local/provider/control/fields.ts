@@ -37,6 +37,7 @@ const sessionOfRole = {
   role: name,
   session: v.pipe(v.string(), v.regex(/^[\w+=,.@-]{2,64}$/, 'not a session name')),
 }
+const claims = v.optional(v.record(v.string(), v.unknown()))
 const denial = v.strictObject({ principalArn: v.string(), action: v.string() })
 
 /**
@@ -78,9 +79,9 @@ export const controlInputSchemas = {
   session: v.strictObject({
     ...sessionOfRole,
     ttlSeconds: v.optional(whole, 3600),
-    claims: v.optional(v.record(v.string(), v.unknown())),
+    claims,
   }),
-  sessionOfRole: v.strictObject(sessionOfRole),
+  containerToken: v.strictObject({ ...sessionOfRole, claims }),
   organization: v.strictObject({
     account,
     organizationId: v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'not the ID of an organization')),

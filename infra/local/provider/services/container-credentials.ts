@@ -15,9 +15,16 @@ const PATH = '/v1/credentials'
 const USE = 'container'
 const CREDENTIAL_SECONDS = 3600
 
-/** Issues the token of a container (`AWS_CONTAINER_AUTHORIZATION_TOKEN`), which names role and session. */
-export const issueContainerToken = (aws: ImitatedAws, role: IamRole, session: string): string =>
-  sealText(aws, USE, JSON.stringify([role.account, role.name, role.roleId, session]))
+/**
+ * Issues the token of a container (`AWS_CONTAINER_AUTHORIZATION_TOKEN`), which names role and session.
+ * @param facts claims of the session's tokens, for example the tags of a pod
+ */
+export const issueContainerToken = (
+  aws: ImitatedAws,
+  role: IamRole,
+  session: string,
+  facts?: Record<string, unknown>,
+): string => sealText(aws, USE, JSON.stringify([role.account, role.name, role.roleId, session, facts]))
 
 /**
  * Answers as the credential endpoint of ECS, CodeBuild and the agent of EKS Pod Identity.
@@ -41,7 +48,7 @@ export function answerContainer(aws: ImitatedAws, request: WireRequest): Promise
 function answerTo(aws: ImitatedAws, request: WireRequest): HttpAnswer {
   if (request.method !== 'GET') return refused(405, 'MethodNotAllowed', 'use GET')
   const text = unsealText(aws, USE, requestHeaderOf(request, 'authorization') ?? '')
-  const [account, name, roleId, session] = text === undefined ? [] : JSON.parse(text)
+  const [account, name, roleId, session, facts] = text === undefined ? [] : JSON.parse(text)
   const role = aws.state.roles.get(`${account}/${name}`)
   if (role === undefined || role.roleId !== roleId)
     return refused(400, 'AccessDeniedException', 'the authorization token is missing or invalid')
@@ -50,6 +57,7 @@ function answerTo(aws: ImitatedAws, request: WireRequest): HttpAnswer {
     role,
     session,
     CREDENTIAL_SECONDS,
+    facts ?? undefined,
   )
   return json(200, {
     RoleArn: role.arn,

@@ -123,9 +123,26 @@ function credentials(reader: Reader): string | undefined {
     return undefined
   return answerOf(
     reader.aws,
-    openRoleSession(reader.aws, role, reader.instance.instanceId, credentialSeconds),
+    openRoleSession(
+      reader.aws,
+      role,
+      reader.instance.instanceId,
+      credentialSeconds,
+      claimsOf(role, reader.instance),
+    ),
   )
 }
+
+/** Returns the claims of tokens about a session whose credentials the metadata service (IMDSv2) delivered. */
+const claimsOf = (
+  { partition }: IamRole,
+  { account, region, instanceId, vpcId, privateIp }: Ec2Instance,
+): Record<string, unknown> => ({
+  ec2_source_instance_arn: `arn:${partition}:ec2:${region}:${account}:instance/${instanceId}`,
+  ...(vpcId === null ? {} : { ec2_instance_source_vpc: vpcId }),
+  ec2_instance_source_private_ipv4: privateIp,
+  ec2_role_delivery: '2.0',
+})
 
 /** Renders credentials as the metadata service does. */
 const answerOf = (aws: ImitatedAws, credentials: TemporaryCredentials): string =>

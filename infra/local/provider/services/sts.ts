@@ -37,13 +37,18 @@ export const readAssumeOrder = (input: QueryParams): AssumeOrder => ({
   ttlSeconds: durationOf(input),
 })
 
-/** Opens a session of a role. @returns the members that all answers with a session have */
+/**
+ * Opens a session of a role.
+ * @param facts claims of the session's tokens
+ * @returns the members that all answers with a session have
+ */
 export function assumedRole(
   aws: ImitatedAws,
   role: IamRole,
   { sessionName, ttlSeconds }: AssumeOrder,
+  facts?: Record<string, unknown>,
 ): { [name: string]: XmlTree } {
-  const session = openRoleSession(aws, role, sessionName, ttlSeconds)
+  const session = openRoleSession(aws, role, sessionName, ttlSeconds, facts)
   return {
     Credentials: {
       AccessKeyId: session.accessKeyId,

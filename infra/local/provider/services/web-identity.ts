@@ -53,7 +53,7 @@ function assumeRoleWithWebIdentity({ aws, input }: ActionCall<QueryParams, { aws
   if (role?.webIdentity === undefined || !trustsClaims(role.webIdentity, claims))
     throw new AwsError('denied', `Not authorized to perform sts:${ACTION}`)
   return {
-    ...assumedRole(aws, role, order),
+    ...assumedRole(aws, role, order, { federated_provider: claims.provider.arn }),
     SubjectFromWebIdentityToken: claims.sub,
     Audience: claims.aud,
     Provider: claims.provider.arn,
