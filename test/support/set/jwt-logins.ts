@@ -4,8 +4,9 @@ import type { ClusterSet } from './set.ts'
 
 // Logins by the usual tokens at the mount `cloud` of a set's clusters, whose fetches of keys reach no network.
 
+const AWS = 'https://sts.amazonaws.com/'
 const KEYS = JSON.stringify({ keys: [{ ...publicJwks.rsa, kid: 'RSA_0', use: 'sig' }] })
-const ORGANIZATION = usualClaims['https://sts.amazonaws.com/'].org_id
+const ORGANIZATION = usualClaims[AWS].org_id
 
 interface Accepting {
   /** fields of `config/jwt` and of the role `app` */
@@ -44,10 +45,10 @@ export async function acceptUsualTokens(
   return fetches
 }
 
-/** Signs the usual token at the clusters' time. */
-export function usualToken(set: ClusterSet, jti: string): string {
+/** Signs the usual token at the clusters' time. @param aws more claims about the caller */
+export function usualToken(set: ClusterSet, jti: string, aws: object = {}): string {
   const iat = Math.floor(set.clock.now() / 1000)
-  return signToken({ ...usualClaims, iat, exp: iat + 300, jti })
+  return signToken({ ...usualClaims, iat, exp: iat + 300, jti, [AWS]: { ...usualClaims[AWS], ...aws } })
 }
 
 /** Logs in. @returns the status and the errors */

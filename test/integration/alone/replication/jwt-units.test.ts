@@ -21,7 +21,7 @@ interface Recorded extends CallUnits {
 }
 
 /** Logs in twice, and records the calls of the second login. */
-async function recordLogin(names: readonly string[], single_use: boolean, token_type: string) {
+async function recordLogin(names: readonly string[], { single_use, token_type, instances }: Form) {
   const calls: Recorded[] = []
   const set = await clusterSet(names, {
     ...(names.length > 1 ? { from: pair } : {}),
@@ -33,11 +33,19 @@ async function recordLogin(names: readonly string[], single_use: boolean, token_
         ...countUnits(call, answer),
       }),
   })
-  const fetches = await acceptUsualTokens(set, names, { config: { single_use }, role: { token_type } })
-  for (const jti of ['first', 'second']) {
+  const fetches = await acceptUsualTokens(set, names, {
+    config: { single_use },
+    role: {
+      token_type,
+      ...(instances ? { bound_ec2_instance_id: instances, revoke_on_termination: true } : {}),
+    },
+  })
+  for (const [index, jti] of ['first', 'second'].entries()) {
     await set.settled()
     calls.length = 0
-    expect(await logInByToken(set, names[0] ?? '', usualToken(set, jti))).toBe('200')
+    expect(
+      await logInByToken(set, names[0] ?? '', usualToken(set, jti, instanceClaim(instances?.[index]))),
+    ).toBe('200')
   }
   expect(fetches).toHaveLength(1)
   const own = calls.filter(({ process }) => process.startsWith(`${names[0]} `))
@@ -49,10 +57,15 @@ async function recordLogin(names: readonly string[], single_use: boolean, token_
   return { own, entry }
 }
 
+const instanceClaim = (id: string | undefined): object =>
+  id ? { ec2_source_instance_arn: `arn:aws:ec2:eu-west-1:111122223333:instance/${id}` } : {}
+
 interface Form {
   title: string
   single_use: boolean
   token_type: string
+  /** `instances` of the two logins at a role with `revoke_on_termination`; absent: another role */
+  instances?: [string, string]
   /** write units: without a journal, with a journal, and on the secondary */
   units: [alone: number, primary: number, secondary: number]
 }
@@ -67,18 +80,27 @@ const forms: readonly Form[] = [
     token_type: 'batch',
     units: [0, 0, 0],
   },
+  {
+    title: 'jwt login, `single_use=false`, first login of an instance with `revoke_on_termination`',
+    single_use: false,
+    token_type: 'service',
+    instances: ['i-0123456789abcdef0', 'i-0123456789abcdef1'],
+    units: [6, 15, 13],
+  },
 ]
 
 const pageRows = readFileSync(`${checkoutRoot}docs/look-up/limits.md`, 'utf8')
   .split('\n')
   .filter(line => line.startsWith('| jwt login'))
 
-test.each(forms)('$title: one read, at most one commit, and the write units of the page', async form => {
-  const { title, single_use, token_type, units } = form
-  const alone = await recordLogin(['east'], single_use, token_type)
-  const replicated = await recordLogin(['east', 'west'], single_use, token_type)
+test.each(forms)('$title: at most one commit, and the reads and write units of the page', async form => {
+  const { title, units } = form
+  const alone = await recordLogin(['east'], form)
+  const replicated = await recordLogin(['east', 'west'], form)
   const [reads, writes] = [alone.own.filter(one => one.reads > 0), alone.own.filter(one => one.writes > 0)]
-  expect(reads.map(({ operation }) => operation)).toEqual(['BatchGetItem'])
+  // the record of the instance is read once the role is known
+  const READ = 'BatchGetItem'
+  expect(reads.map(({ operation }) => operation)).toEqual(form.instances ? [READ, READ] : [READ])
   expect(writes.length).toBe(units[0] === 0 ? 0 : 1)
   const written = writes.reduce((sum, one) => sum + one.writes, 0)
   const { primary, secondary } = replicated.entry
