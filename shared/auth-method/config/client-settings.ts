@@ -1,17 +1,12 @@
 import { invalidRequestError } from '../../api/errors.ts'
-import { boolField, intField, listField, type ParameterField, textField } from '../../api/fields.ts'
 import { canonicalHeaderName } from '../../values/names.ts'
 import type { WidenedLiteral } from '../../values/widened.ts'
 
-/** One setting of a mount's calls to AWS: its request field, its stored form and its form in responses. */
+/** One setting of a mount's calls to AWS: the name of its request field, its stored form and its form in responses. */
 interface Setting {
   name: string
-  kind(doc: string, options: object): ParameterField<unknown>
-  doc: string
   /** `neutral` is the value of an unconfigured setting. */
   neutral: unknown
-  /** Returns the form in which policy rules compare the value; default: the value itself. */
-  counts?(given: unknown): unknown
   /**
    * Returns the stored form of a setting's value; default: the value itself. @param plain accepts http URLs too.
    * @throws ApiError
@@ -23,7 +18,8 @@ interface Setting {
   forCalls?: true
 }
 
-const headerNames = (names: readonly string[]): string[] => names.map(canonicalHeaderName)
+/** Returns header names in the form `X-Custom-Thing`. */
+export const canonicalHeaderNames = (names: readonly string[]): string[] => names.map(canonicalHeaderName)
 
 const endpoint = (name: string) => (value: string, plain: boolean) => {
   if (value === '') return value
@@ -40,74 +36,55 @@ const endpoint = (name: string) => (value: string, plain: boolean) => {
 }
 
 /**
- * The settings by stored name. To add a setting, add a row: its field, default, merge, validation, response and OpenAPI text
- * follow from it. The code that calls AWS interprets the value.
+ * The settings by stored name. To add a setting, add a row: its default, merge, validation and response follow from it.
+ * The compiler then requires its field in `client-setting-fields.ts`. The code that calls AWS interprets the value.
  */
 const settings = {
   maxRetries: {
     name: 'max_retries',
-    kind: intField,
-    doc: 'Retries of recoverable errors; negative: the SDK’s default (2 retries)',
     neutral: -1,
     forCalls: true,
   },
   accessKey: {
     name: 'access_key',
-    kind: textField,
-    doc: 'Access key ID for calls to AWS; empty: the environment’s credentials',
     neutral: '',
   },
   endpoint: {
     name: 'endpoint',
-    kind: textField,
-    doc: 'URL instead of the EC2 endpoint of the instance’s region',
     neutral: '',
     store: endpoint('endpoint'),
     forCalls: true,
   },
   iamEndpoint: {
     name: 'iam_endpoint',
-    kind: textField,
-    doc: 'URL instead of the IAM endpoint',
     neutral: '',
     store: endpoint('iam_endpoint'),
     forCalls: true,
   },
   stsEndpoint: {
     name: 'sts_endpoint',
-    kind: textField,
-    doc: 'URL instead of the STS endpoint; sts_region should be set with it',
     neutral: '',
     store: endpoint('sts_endpoint'),
     forCalls: true,
   },
   stsRegion: {
     name: 'sts_region',
-    kind: textField,
-    doc: 'Region of sts_endpoint',
     neutral: '',
     forCalls: true,
   },
   useStsRegionFromClient: {
     name: 'use_sts_region_from_client',
-    kind: boolField,
-    doc: 'Call STS in the region that the client signed for; overrides sts_endpoint and sts_region',
     neutral: false,
   },
   serverId: {
     name: 'iam_server_id_header_value',
-    kind: textField,
-    doc: 'Value that iam logins must carry in a signed X-Service-Cloud-IAM-Server-ID header',
     neutral: '',
   },
   /** header names in the form `X-Custom-Thing` */
   allowedHeaders: {
     name: 'allowed_sts_header_values',
-    kind: listField,
-    doc: 'Further request headers permitted in iam_request_headers',
     neutral: [] as readonly string[],
-    counts: headerNames,
-    store: headerNames,
+    store: canonicalHeaderNames,
     // typed clients of Vault expect null for an empty list
     shown: (names: readonly string[]) => (names.length > 0 ? names : null),
   },
@@ -123,10 +100,8 @@ export type ClientSettings = { [K in Name]: Value<K> }
 
 const rows = Object.entries(settings) as [Name, Setting][]
 
-/** The request field of each setting. */
-export const clientSettingFields = Object.fromEntries(
-  rows.map(([_, { name, kind, doc, counts }]) => [name, kind(doc, counts ? { counts } : {})]),
-) as { readonly [K in Name as Settings[K]['name']]: ReturnType<Settings[K]['kind']> }
+/** The names of the settings in requests and responses. */
+export type ClientSettingName = Settings[Name]['name']
 
 export const defaultClientSettings = Object.fromEntries(
   rows.map(([key, { neutral }]) => [key, neutral]),

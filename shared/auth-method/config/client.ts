@@ -12,12 +12,8 @@ import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { AwsClientConfig } from '../../model/config.ts'
 import { replaceItem } from '../../storage/changes.ts'
 import { isLocalAddress } from '../../values/member-address.ts'
-import {
-  clientSettingFields,
-  clientSettingsAnswer,
-  defaultClientSettings,
-  mergeClientSettings,
-} from './client-settings.ts'
+import { clientSettingFields } from './client-setting-fields.ts'
+import { clientSettingsAnswer, defaultClientSettings, mergeClientSettings } from './client-settings.ts'
 
 const federation = 'Not supported: calls to AWS use keys or the credentials of the environment'
 const rotation = 'Not supported: keys are rotated by config/rotate-root'

@@ -11,6 +11,5 @@ export function rememberKeyHint({ keyHints }: Pick<Ports, 'keyHints'>, name: str
 /** The names of the hints. */
 export const keyHintName = {
   aliasKind: (accessor: string, type: string) => `alias ${accessor} ${type}`,
-  roleUse: (accessor: string, role: string) => `use ${accessor} ${role}`,
   roleId: (accessor: string, role: string) => `role ${accessor} ${role}`,
 }

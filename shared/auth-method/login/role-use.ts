@@ -2,7 +2,7 @@ import type { MountCall } from '../../api/call.ts'
 import { ROLE_USE_DAY_MS } from '../../model/role-use.ts'
 import { replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { keyHintName, rememberKeyHint } from './hints.ts'
+import { rememberKeyHint } from './hints.ts'
 
 /**
  * Stores today as the last day on which a login used a role. An environment stores it once a day, in one attempt: after a
@@ -10,7 +10,7 @@ import { keyHintName, rememberKeyHint } from './hints.ts'
  */
 export async function noteRoleUse(call: MountCall, role: string): Promise<void> {
   const { ports, mount, now, cluster } = call
-  const hint = keyHintName.roleUse(mount.accessor, role)
+  const hint = `use ${mount.accessor} ${role}`
   const day = Math.floor(now / ROLE_USE_DAY_MS)
   if (ports.keyHints.get(hint) === String(day)) return
   const place = key('role-use', mount.accessor, role)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../../shared/api/fields.ts'
+import { clientSettingFields } from '../../../../shared/auth-method/config/client-setting-fields.ts'
 import {
-  clientSettingFields,
   clientSettingsAnswer,
   defaultClientSettings,
   mergeClientSettings,
