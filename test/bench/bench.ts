@@ -13,6 +13,7 @@ import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { againstBench } from './compare.ts'
 import { curvesBench } from './curves.ts'
 import { growthBench } from './growth.ts'
+import { jwtBench } from './jwt.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { type Curve, pictureOf } from './picture.ts'
 import { replicationBench } from './replication.ts'
@@ -26,6 +27,7 @@ const { values: asked } = parseArgs({
     cost: { type: 'string' },
     growth: { type: 'string' },
     help: { type: 'boolean' },
+    jwt: { type: 'boolean' },
     options: { type: 'string', default: '{}' },
     pictures: { type: 'string', default: '.build/bench' },
     replication: { type: 'boolean' },
@@ -40,6 +42,7 @@ const HELP = `npm run bench [-- mode]    measures logins by 1 to 256 clients, wi
                        with its default: --against . --options '{"capacity":{"environments":1}}'
   --cost N             calls and prices of a pair at rest and under N logins a second
   --growth N,N         logins among so many tokens and roles
+  --jwt                logins by tokens of AWS beside iam logins
   --replication        following and first syncs
   --start              first logins of new processes
   --pictures DIR       where curves are drawn, in the checkout (.build/bench)
@@ -138,11 +141,12 @@ const MODES = {
     againstBench(resolve(asked.against ?? ''), JSON.parse(asked.options) as Partial<LocalHostOptions>, tools),
   growth: () =>
     withHost((host, world) => growthBench(host, world, (asked.growth ?? '').split(',').map(Number), tools)),
+  jwt: () => jwtBench(tools),
   replication: () => replicationBench(provider, tools),
   start: () =>
     withHost(async (host, world) => {
       const directory = mkdtempSync(`${tmpdir()}/cloud-auth-bench-`)
-      startBench(host, world, directory, tools)
+      await startBench(host, world, directory, tools)
       rmSync(directory, { recursive: true, force: true })
     }),
 } satisfies Partial<Record<keyof typeof asked, () => Promise<void>>>

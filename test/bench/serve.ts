@@ -9,6 +9,7 @@ import type { LocalHost, LocalHostOptions } from '../../infra/local/host/host.ts
 import { readDrStatus, requestReplication } from '../../infra/local/pair/dr-client.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { childrenMs } from './children.ts'
+import { type JwtWorld, makeJwtWorld } from './jwt-world.ts'
 import { makeWorld } from './world.ts'
 
 export interface ServeOrder {
@@ -88,6 +89,10 @@ const methods = {
   },
   cpu,
   journaled: async () => host && journaled(host),
+  jwtWorld: async (count: number): Promise<JwtWorld> => {
+    if (!host) throw new Error('the host has not started')
+    return makeJwtWorld(host, count)
+  },
   close: async () => host?.close(),
 }
 export type Methods = typeof methods

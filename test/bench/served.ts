@@ -22,6 +22,8 @@ export interface ServedHost extends Served {
   ): Promise<Awaited<ReturnType<Methods[M]>>>
   /** logs in as fast as it gets answers, and measures the costs */
   measure(load: Load, type: Type, concurrency: number, seconds: number): Promise<Measured>
+  /** sends requests as fast as they are answered or refused; the costs are of an answered request, or of all requests if none was answered */
+  measureRequests(load: Load, order: LoadOrder): Promise<Measured>
   close(): Promise<void>
 }
 
@@ -32,22 +34,25 @@ export async function servedHost(order: ServeOrder): Promise<ServedHost> {
   })
   const ask = await asking(child)
   const served = (await ask('start', order)) as Served
+  const measureRequests = async (load: Load, order: LoadOrder): Promise<Measured> => {
+    const before = (await ask('cpu')) as CpuParts
+    const run = await load(order)
+    const after = (await ask('cpu')) as CpuParts
+    const each = (part: keyof CpuParts) => (after[part] - before[part]) / (run.answered || 1)
+    const cpu = {
+      main: each('main'),
+      threads: each('threads'),
+      helpers: each('helpers'),
+      engine: each('engine'),
+    }
+    return { ...run, cpu, whole: cpu.main + cpu.threads + cpu.helpers + cpu.engine }
+  }
   return {
     ...served,
     ask,
-    measure: async (load, type, concurrency, seconds) => {
-      const before = (await ask('cpu')) as CpuParts
-      const run = await load({ url: served.url, bodies: served.bodies[type], concurrency, seconds })
-      const after = (await ask('cpu')) as CpuParts
-      const each = (part: keyof CpuParts) => (after[part] - before[part]) / run.answered
-      const cpu = {
-        main: each('main'),
-        threads: each('threads'),
-        helpers: each('helpers'),
-        engine: each('engine'),
-      }
-      return { ...run, cpu, whole: cpu.main + cpu.threads + cpu.helpers + cpu.engine }
-    },
+    measureRequests,
+    measure: (load, type, concurrency, seconds) =>
+      measureRequests(load, { url: served.url, bodies: served.bodies[type], concurrency, seconds }),
     close: async () => {
       await ask('close')
       child.kill()

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import type { LocalHost } from '../../infra/local/host/host.ts'
+import { makeJwtWorld } from './jwt-world.ts'
 import { median } from './median.ts'
 import { loginEvent, type World } from './world.ts'
 
@@ -50,20 +51,28 @@ function firstAnswer(script: string, environment: Record<string, string>): First
 }
 
 /**
- * `--start`: measures the first login of a new process, for both types, and a process with an empty function.
+ * `--start`: measures the first login of a new process, for each type, and a process with an empty function.
  * The new processes use no compile cache.
  * @param directory for scripts
  */
-export function startBench(host: LocalHost, world: World, directory: string, tools: Tools): void {
+export async function startBench(
+  host: LocalHost,
+  world: World,
+  directory: string,
+  tools: Tools,
+): Promise<void> {
   const { print, results } = tools
   printSizes(host, tools)
   const { code, environment } = host.runtimeOf('login')
   writeFileSync(`${directory}/empty.mjs`, 'export const handler = async () => ({ statusCode: 200 })')
-  const login = (body: string | undefined) => HARNESS(`${code}/index.mjs`, loginEvent(body ?? ''))
+  const { service } = await makeJwtWorld(host, 0)
+  const login = (body: string | undefined, path?: string) =>
+    HARNESS(`${code}/index.mjs`, loginEvent(body ?? '', path))
   const scripts: Record<string, string> = {
     empty: HARNESS(`${directory}/empty.mjs`, {}),
     iam: login(world.iam[0]),
     ec2: login(world.ec2[0]),
+    jwt: login(service.bodies[0], service.path),
   }
   for (const [name, text] of Object.entries(scripts)) writeFileSync(`${directory}/${name}-start.mjs`, text)
   const { NODE_COMPILE_CACHE: _, ...cold } = environment

@@ -16,7 +16,12 @@ const ROLE = 'bench'
 /** A cluster with known API and AWS. */
 type Reached = Pick<LocalHost, 'base_url' | 'root_token' | 'control'>
 
-async function write(host: Reached, path: string, body: unknown): Promise<void> {
+/** Writes as the root token. @throws if the write is refused */
+export async function write(
+  host: Pick<LocalHost, 'base_url' | 'root_token'>,
+  path: string,
+  body: unknown,
+): Promise<void> {
   const reply = await call(host.base_url, 'POST', path, body, { token: host.root_token })
   if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.text}`)
 }
@@ -56,9 +61,9 @@ export async function makeWorld(host: Reached, instances: number): Promise<World
 }
 
 /** Returns a login event in the form in which the gateway passes it to the Lambda. */
-export const loginEvent = (body: string) => ({
+export const loginEvent = (body: string, path = 'cloud') => ({
   version: '2.0',
-  rawPath: '/v1/auth/cloud/login',
+  rawPath: `/v1/auth/${path}/login`,
   rawQueryString: '',
   headers: { 'content-type': 'application/json' },
   requestContext: { requestId: 'bench', http: { method: 'POST', sourceIp: '127.0.0.1' } },

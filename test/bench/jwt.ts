@@ -1,0 +1,72 @@
+import { checkoutRoot } from '../../infra/checkout.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
+import type { JwtCase, JwtWorld } from './jwt-world.ts'
+import { median } from './median.ts'
+import { type Load, type Measured, type ServedHost, servedHost } from './served.ts'
+
+interface Tools {
+  print(text: string): void
+  results: Record<string, unknown>
+  load: Load
+  /** address of the imitated AWS */
+  provider: ReachedProvider
+}
+
+const CLIENTS = 64
+const SECONDS = 4
+const WARM_UP = 2
+const ROUNDS = 3
+/** tokens that log in once: more than a round uses, for each round and the warm-up */
+const ONCE = 3000 * (ROUNDS + 1)
+
+/**
+ * `--jwt`: compares logins by token with iam logins, and a forged token with a malformed one, in turns at 64 clients.
+ */
+export async function jwtBench({ print, results, load, provider }: Tools): Promise<void> {
+  const host = await servedHost({ directory: checkoutRoot, provider, instances: 1 })
+  try {
+    const world = await host.ask('jwtWorld', ONCE)
+    const found = await measureAll(host, world, load)
+    const iam = rates(found['iam'])
+    print(`\nLogins at ${CLIENTS} clients, medians of ${ROUNDS} rounds in turns`)
+    for (const [name, runs] of Object.entries(found)) {
+      const ratio = median(runs.map((run, round) => run.perSecond / (iam[round] ?? run.perSecond)))
+      const refused = median(runs.map(one => one.refused))
+      results[`jwt ${name}`] = { ratio, runs }
+      print(
+        `  ${name.padEnd(10)} ${median(rates(runs)).toFixed(0).padStart(6)}/s  ${ratio.toFixed(2)} × iam   ${median(runs.map(costOf)).toFixed(2)} ms of processor time   refused ${refused}`,
+      )
+    }
+    const [forged = [], malformed = []] = [found['forged'], found['malformed']]
+    const cost = median(forged.map((run, round) => costOf(run) / costOf(malformed[round] ?? run)))
+    results['jwt forged'] = { cost, forged }
+    print(`  a forged token costs ${cost.toFixed(2)} × a request that is refused by its form`)
+  } finally {
+    await host.close()
+  }
+}
+
+const rates = (runs: readonly Measured[] = []): number[] => runs.map(({ perSecond }) => perSecond)
+
+/** Returns the processor time of the host for a request, whether it was answered or refused. */
+const costOf = ({ whole, answered, refused }: Measured): number =>
+  answered === 0 ? whole / refused : (whole * answered) / (answered + refused)
+
+async function measureAll(host: ServedHost, world: JwtWorld, load: Load) {
+  const iam: JwtCase = { path: 'cloud', bodies: host.bodies.iam }
+  const cases: Record<string, JwtCase> = { iam, ...world }
+  const found: Record<string, Measured[]> = {}
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const [name, { path, bodies }] of Object.entries(cases)) {
+      const share = Math.floor(bodies.length / (ROUNDS + 1))
+      const order = {
+        url: host.url.replace('/cloud/', `/${path}/`),
+        bodies: share > 0 ? bodies.slice(round * share, (round + 1) * share) : bodies,
+        concurrency: CLIENTS,
+        seconds: round === 0 ? WARM_UP : SECONDS,
+      }
+      const run = await host.measureRequests(load, order)
+      if (round > 0) found[name] = [...(found[name] ?? []), run]
+    }
+  return found
+}
