@@ -176,35 +176,44 @@ describe('a role on the console page', () => {
   })
 
   test('keeps its secret key of role tags, and the credentials of its mount, when other fields are written', async () => {
-    const secret = { access_key: 'AKIAIOSFODNN7EXAMPLE', secret_key: 'a secret that no answer contains' }
-    await write('auth/cloud/config/client', secret)
-    await write('auth/cloud/role/tagged', {
+    const account = '444455556666'
+    await host.control.putUser({ account, name: 'server' })
+    const own = await host.control.createAccessKey({ account, user: 'server' })
+    const { arn } = await host.control.putRole({ account, name: 'app' })
+    await write('sys/auth/secrets', { type: 'aws' })
+    await write('auth/secrets/config/client', {
+      access_key: own.accessKeyId,
+      secret_key: own.secretAccessKey,
+    })
+    await write('auth/secrets/role/tagged', {
       auth_type: 'ec2',
       bound_account_id: '111122223333',
       role_tag: 'tag',
       token_policies: 'one',
     })
-    const makeTag = async () =>
-      (await write('auth/cloud/role/tagged/tag', { policies: 'one' })).data?.['tag_value'] as string
-    const before = await makeTag()
+    const { data } = await write('auth/secrets/role/tagged/tag', { policies: 'one' })
     const { page, context, writes } = await openPage()
-    await openRole(page, 'cloud', 'tagged')
+    await openRole(page, 'secrets', 'tagged')
     await unfold(page, 'role', 'Edit')
     await page.fill('[name=token_policies]', 'one\ntwo')
     await page.click('#role-shown form button')
     await says(page, '#role-said', /^Saved\./)
-    await openRole(page, 'cloud', '')
+    await openRole(page, 'secrets', '')
     await unfold(page, 'role', 'Edit')
+    await unfold(page, 'role', 'Empty fields')
     await page.fill('[name=description]', 'for servers')
     await page.click('#role-shown form button')
     await says(page, '#role-shown', 'for servers')
     expect(writes).toEqual([
-      ['auth/cloud/role/tagged', { token_policies: ['one', 'two'] }],
-      ['sys/mounts/auth/cloud/tune', { description: 'for servers' }],
+      ['auth/secrets/role/tagged', { token_policies: ['one', 'two'] }],
+      ['sys/mounts/auth/secrets/tune', { description: 'for servers' }],
     ])
-    // a tag made before verifies with the key that the role has now
-    expect(before).toMatch(/^v1:/)
-    expect(await read('auth/cloud/config/client')).toMatchObject({ access_key: secret.access_key })
+    // the service verifies the tag with the role's key, and looks the principal up with the mount's credentials
+    const tag = Buffer.from(String(data?.['tag_value'])).toString('base64url')
+    await write(`auth/secrets/roletag-denylist/${tag}`, {})
+    await write('auth/secrets/role/looked-up', { bound_iam_principal_arn: arn })
+    const { bound_iam_principal_id: ids } = await read('auth/secrets/role/looked-up')
+    expect(ids).toHaveLength(1)
     await context.close()
   })
 })

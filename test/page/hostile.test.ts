@@ -129,6 +129,42 @@ test('the console page shows hostile answers of a cluster as text', async () => 
   await context.close()
 })
 
+test('names and values of 100,000 characters keep the width of a phone, and need no capability to be shown', async () => {
+  const long = EVIL.repeat(Math.ceil(100_000 / EVIL.length))
+  const { page, context, faults } = await opened(browser, 'about:blank')
+  await page.setViewportSize({ width: 375, height: 812 })
+  await context.route('**/v1/**', route => {
+    const { pathname } = new URL(route.request().url())
+    if (pathname.endsWith('/capabilities-self'))
+      return route.fulfill({ status: 400, json: { errors: ['paths may hold up to 1024 bytes'] } })
+    if (pathname.endsWith('/dr/status')) return route.fulfill({ json: { data: { mode: 'disabled' } } })
+    const isList = pathname.endsWith('/roles') || pathname.endsWith('/acl')
+    if (isList) return route.fulfill({ json: { data: { keys: [long] } } })
+    if (pathname.endsWith('/sys/auth'))
+      return route.fulfill({ json: { data: { 'cloud/': { type: 'aws', accessor: long } } } })
+    return route.fulfill({ json: { data: { policy: long, token_policies: [long] } } })
+  })
+  await page.goto(new URL('/ui/', host.base_url).href)
+  await page.fill('#token', 'a token')
+  await page.press('#token', 'Enter')
+  for (const [ask, name, shown] of [
+    ['#roles-ask', '#roles-shown td:last-child button', '#role-shown'],
+    ['#policies-ask', '#policies-shown button', '#policy-shown'],
+  ] as const) {
+    await page.click(ask)
+    await page.click(name)
+    await page.waitForSelector(`${shown} dd`)
+    const text = await page.textContent(shown)
+    expect(text?.split(EVIL).length).toBeGreaterThan(2000)
+    expect(text).toContain('What the token may do is unknown. The cluster refused the request (400)')
+    expect(await page.locator(`${shown} summary`).count()).toBe(0)
+  }
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375)
+  expect(await page.$$eval('main img, main script, [onerror]', all => all.length)).toBe(0)
+  expect(faults).toEqual([])
+  await context.close()
+})
+
 test('the console page shows hostile names of secondaries as text', async () => {
   const { page, context, faults } = await opened(browser, 'about:blank')
   await lie(context, primaryStatus)
