@@ -86,11 +86,11 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
     activationError: fields.activation_error ?? '',
     /** for a secondary, when its connection began, in epoch milliseconds */
     connectedAt: timeOf(fields.last_start),
-    /** for a secondary, the result of its last promotion check */
     /** since when the cluster has its mode, in epoch milliseconds */
     roleSince: timeOf(fields.role_since),
     /** region that the cluster runs in; empty: the answer has no region */
     region: fields.region ?? '',
+    /** for a secondary, the result of its last promotion check */
     readiness: readiness && { ...readiness, at: timeOf(readiness.tried) },
     isBuilding: fields.reindex_in_progress === true,
     building: {
