@@ -42,6 +42,9 @@ export function fillPath(
   return path.replace(/:\w+/g, () => encode(values[index++] ?? ''))
 }
 
+/** Reports whether a text shows a value that an administrator did not set. */
+export const isUnsetText = (text: string): boolean => ['', '[]', '{}', '0', 'false'].includes(text)
+
 /**
  * Formats a value for an input. A list has one value per line. A list whose lines would be read as other values is
  * shown as JSON.
@@ -52,7 +55,7 @@ export function formatFieldValue(kind: FieldKind, value: unknown): string {
     const isPlain = lines.every(line => /^[^\s[](.*\S)?$/.test(line))
     return isPlain ? lines.join('\n') : JSON.stringify(value)
   }
-  if (kind === 'flag') return value === true ? 'true' : ''
+  if (kind === 'flag') return value === undefined ? '' : String(value === true)
   if (kind === 'json')
     return isObject(value) && Object.keys(value).length > 0 ? JSON.stringify(value, null, 1) : ''
   return formatCheckValue(value)

@@ -78,6 +78,9 @@ describe('a role on the console page', () => {
     await page.fill('[name=bound_account_id]', '111122223333\n444455556666')
     await page.fill('[name=bound_tags]', '{"team": ["a", "b"]}')
     await page.check('[name=token_no_default_policy]')
+    // a flag that was set and unset again is sent, because the API's default may be another
+    await page.check('[name=resolve_aws_unique_ids]')
+    await page.uncheck('[name=resolve_aws_unique_ids]')
     await page.click('#role-shown form button')
     await says(page, '#role-said', /^Saved\./)
     const body = {
@@ -85,12 +88,23 @@ describe('a role on the console page', () => {
       bound_account_id: ['111122223333', '444455556666'],
       bound_tags: { team: ['a', 'b'] },
       token_no_default_policy: true,
+      resolve_aws_unique_ids: false,
     }
     expect(writes).toEqual([['auth/cloud/role/web', body]])
     expect(await read('auth/cloud/role/web')).toMatchObject(body)
     await page.waitForSelector('#roles-shown button:text-is("web")', PATIENCE)
 
     await unfold(page, 'role', 'Edit')
+    const filled = await page.$$eval('#role-shown form > label > [name]', all =>
+      all.map(one => one.getAttribute('name')),
+    )
+    expect(filled).toEqual([
+      'auth_type',
+      'bound_account_id',
+      'bound_tags',
+      'token_no_default_policy',
+      'token_type',
+    ])
     await page.click('#role-shown form button')
     await says(page, formStatus('role'), 'Nothing was changed')
     await unfold(page, 'role', 'Empty fields')

@@ -6,6 +6,7 @@ import {
   fillPath,
   findLine,
   formatFieldValue,
+  isUnsetText,
   listDifferences,
   parseFieldText,
   parseFormFields,
@@ -90,7 +91,7 @@ function subjectShown(subject: Subject, data: unknown, permits: Permits): HTMLEl
 export const listShownFields = (data: unknown): (readonly [string, string])[] =>
   Object.entries(isObject(data) ? data : {})
     .map(([name, value]) => [name, formatCheckValue(value)] as const)
-    .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
+    .filter(([, text]) => !isUnsetText(text))
 
 const clearSaid = ({ area }: Subject): void => showText(`${area}-said`, '')
 
@@ -133,8 +134,10 @@ function createFieldInput(field: FormField, value: unknown): FieldInput {
   for (const [attribute, text] of Object.entries({ name, autocomplete: 'off', spellcheck: 'false' }))
     input.setAttribute(attribute, text)
   if (!isFlag) input.value = shown
-  const text = () =>
-    input instanceof HTMLInputElement && isFlag ? (input.checked ? 'true' : '') : input.value
+  const box = input instanceof HTMLInputElement && isFlag ? input : undefined
+  // a flag without a value is neither on nor off, so that a person can send either
+  if (box) box.indeterminate = shown === ''
+  const text = () => (box ? (box.indeterminate ? '' : String(box.checked)) : input.value)
   const note = kind === 'list' ? '. One per line' : kind === 'json' ? '. JSON' : ''
   const label = createElement(
     'label',
@@ -150,7 +153,8 @@ function createFieldInput(field: FormField, value: unknown): FieldInput {
 function createWriteForm(subject: Subject, data: unknown, { path, fields }: CompiledForm): HTMLElement {
   const values = isObject(data) ? data : {}
   const inputs = parseFormFields(fields).map(field => createFieldInput(field, values[field.name]))
-  const isFilled = ({ first }: FieldInput): boolean => data === undefined || first !== '' || inputs.length < 3
+  const isFilled = ({ first }: FieldInput): boolean =>
+    data === undefined || !isUnsetText(first) || inputs.length < 3
   const empty = inputs.filter(one => !isFilled(one)).map(({ label }) => label)
   const parts = [
     ...inputs.filter(isFilled).map(({ label }) => label),

@@ -79,11 +79,17 @@ describe('a value of a form', () => {
     ['json', { team: ['a', ''] }, '{\n "team": [\n  "a",\n  ""\n ]\n}'],
     ['json', {}, ''],
     ['flag', true, 'true'],
-    ['flag', false, ''],
+    ['flag', false, 'false'],
     ['text', 'some text', 'some text'],
   ] as const)('of the kind %s is read back as it was shown: %j', (kind, value, text) => {
     expect(formatFieldValue(kind, value)).toBe(text)
     expect(parseFieldText(field(kind), text)).toEqual(value)
+  })
+
+  test('is unset if the object lacks the flag or another value', () => {
+    expect(
+      (['flag', 'list', 'json', 'text'] as const).map(kind => formatFieldValue(kind, undefined)),
+    ).toEqual(['', '', '', ''])
   })
 
   test('that is no JSON is refused with the name of its field', () => {
