@@ -120,6 +120,8 @@ describe('the console pages of two clusters during planned and forced switches',
     })
     await withTokens(page, { token: rehearsal.root })
     await page.click('#roles-ask')
+    await says(page, 'roles-shown', 'keys fetched')
+    expect(await page.textContent('#roles-shown')).toMatch(/cloud\d{12}[0-9a-f-]{36}.* agonone/)
     await page.click('#roles-shown button:text-is("narrow")')
     await says(page, 'role-shown', ':role/somebody-else')
     expect(await page.textContent('#ends-shown')).toMatch(/certificate local-aws of cloudexpires in \d+ /)

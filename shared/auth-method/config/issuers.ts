@@ -137,10 +137,11 @@ export async function deleteIssuer(call: MountCall): Promise<CallOutcome> {
 export async function listIssuers(call: MountCall<typeof listFields>): Promise<CallOutcome> {
   const where = itemPartitions('issuer', call.mount.accessor)
   const found = await call.ports.store.list(where, readPageParameters(call.parameters))
-  const info = found.map(({ sk, data: { account, learnt, blocked, superseded = false } }) => [
-    sk,
-    { account_id: account, learnt, blocked, superseded },
-  ])
+  const info = found.map(({ sk, data }) => {
+    const { account, learnt, blocked, superseded = false, fetchedAt, lastError = '' } = data
+    const keys = { fetched_at: formatTime(fetchedAt), last_error: lastError }
+    return [sk, { account_id: account, learnt, blocked, superseded, ...keys }]
+  })
   return answer(
     keyListAnswer(
       found.map(item => item.sk),

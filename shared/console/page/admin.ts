@@ -1,6 +1,7 @@
 import { isObject } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { mapShape, objectShape, textArrayShape, textShape } from '../../values/shape.ts'
+import { formatTimeSpan } from '../../values/words.ts'
 import { describeExpiry, type ExpiryDescription, readCertificateNotAfter } from '../ends.ts'
 import { type CompiledForm, fillPath } from '../forms.ts'
 import { askFor, askOrThrow, clearResult } from './asking.ts'
@@ -21,6 +22,9 @@ import { askCapabilities } from './rights.ts'
 
 const listShape = objectShape({ keys: textArrayShape })
 const mountsShape = objectShape({ mounts: mapShape(objectShape({ type: textShape, accessor: textShape })) })
+const issuersShape = objectShape({
+  key_info: mapShape(objectShape({ account_id: textShape, fetched_at: textShape, last_error: textShape })),
+})
 const certificateShape = objectShape({ cloud_public_cert: textShape })
 
 /** The names of a listing, or why the names are unknown. */
@@ -43,7 +47,7 @@ function createNameButton(name: string, open: (name: string) => Promise<void>): 
 }
 
 const askMounts = (): Promise<void> =>
-  askFor('roles', readMounts, ({ found, certificates }) => {
+  askFor('roles', readMounts, ({ found, certificates, issuers }) => {
     pageModel.certificates = certificates
     showExpiries(Date.now())
     const rows = found.map(({ path, type, accessor, roles }) => [
@@ -62,6 +66,9 @@ const askMounts = (): Promise<void> =>
     ])
     replaceContent(elementById('roles-shown'), found, () => [
       createTable(['mount', 'type', 'accessor', 'roles'], rows),
+      ...(issuers.length > 0
+        ? [createTable(['mount', 'account', 'issuer', 'keys fetched', 'fault'], issuers)]
+        : []),
     ])
   })
 
@@ -71,12 +78,24 @@ async function readMounts() {
   const methods = Object.entries(mounts)
     .map(([path, { type, accessor }]) => ({ path: path.replace(/\/$/, ''), type, accessor }))
     .filter(({ type }) => type !== 'token')
-  const [roles, certificates] = await Promise.all([
+  const [roles, certificates, issuers] = await Promise.all([
     Promise.all(methods.map(({ path }) => listingAt(fillPath('auth/:mount/roles', [path])))),
     Promise.all(methods.map(({ path }) => certificatesOf(path))),
+    Promise.all(methods.map(({ path }) => issuersOf(path))),
   ])
   const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? { names: [] } }))
-  return { found, certificates: certificates.flat() }
+  return { found, certificates: certificates.flat(), issuers: issuers.flat() }
+}
+
+/** Returns a row for each of the first issuers of a mount; none if the token may not list issuers. */
+async function issuersOf(mount: string): Promise<string[][]> {
+  const path = fillPath('auth/:mount/config/jwt/issuers', [mount])
+  const { data } = await askOrThrow(`${path}?list=true&limit=50`, { admits: 404 }).catch(() => ({ data: {} }))
+  const { key_info: issuers = {} } = readShape(issuersShape, data).fields
+  return Object.entries(issuers).map(([id, one]) => {
+    const age = formatTimeSpan(Date.now() - Date.parse(one.fetched_at ?? ''))
+    return [mount, one.account_id ?? '', id, `${age} ago`, one.last_error || 'none']
+  })
 }
 
 async function certificatesOf(mount: string): Promise<ExpiryDescription[]> {

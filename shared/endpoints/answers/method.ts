@@ -306,7 +306,14 @@ export const authMethodAnswers: AnswerDescriptions = {
   'DELETE /auth/:mount/config/jwt/issuer/:issuer_id': describeAnswer('deleteIssuer'),
   'LIST /auth/:mount/config/jwt/issuers': describeAnswer(
     'listIssuers',
-    objectShape({ account_id: textShape, learnt: flagShape, blocked: flagShape, superseded: flagShape }),
+    objectShape({
+      account_id: textShape,
+      learnt: flagShape,
+      blocked: flagShape,
+      superseded: flagShape,
+      fetched_at: timeShape,
+      last_error: textShape,
+    }),
   ),
   'POST /auth/:mount/config/sts/:account_id': describeAnswer('writeSatelliteAccount', undefined, {
     requestExample: { sts_role: 'arn:aws:iam::111122223333:role/cloud-auth-satellite' },

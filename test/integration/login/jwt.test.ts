@@ -50,7 +50,7 @@ describe('login by a token that AWS signed', () => {
     const { body: issuer } = await done('GET', `${mount}/config/jwt/issuer/${from.id}`)
     expect(issuer.data).toMatchObject({ account_id: from.account, learnt: true, issuer: from.issuer })
     const { body: listed } = await done('LIST', `${mount}/config/jwt/issuers`)
-    expect(listed.data.keys).toContain(from.id)
+    expect(listed.data.key_info[from.id]).toMatchObject({ account_id: from.account, last_error: '' })
   })
 
   test('looks up no name on this host, also when keys are fetched', async () => {
