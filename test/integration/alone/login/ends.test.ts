@@ -294,6 +294,29 @@ describe('logins of other types', () => {
     expect(errorsOf(await login(path, await jwtOf(from, undefined)))).toMatch(/^the role needs an instance/)
   })
 
+  test('succeed together for one instance, and an end at the same time leaves no token alive', async () => {
+    const { path } = await freshMount()
+    await done('POST', `${path}/config/identity`, { jwt_alias: 'instance_id' })
+    await acceptTokens(path, { single_use: false }, { revoke_on_termination: true })
+    const from = await tokenAccount()
+    const instanceId = `i-${fresh()}1`
+    const jwt = await jwtOf(from, instanceId)
+    const together = (count: number) => Promise.all(Array.from({ length: count }, () => login(path, jwt)))
+    await login(path, await jwtOf(from, `i-${fresh()}2`))
+    // the first login of the entity writes its alias, which the others would write too
+    expect((await login(path, jwt)).status).toBe(200)
+    clock.advance(120)
+    const first = await together(8)
+    expect(first.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    clock.advance(120)
+    const [second] = await Promise.all([
+      together(8),
+      ends({ account: from.account, region: 'eu-west-1', instanceId } as Launched),
+    ])
+    const tokens = [...first, ...second].flatMap(({ body }) => body.auth?.client_token ?? [])
+    expect(new Set(await Promise.all(tokens.map(answerOf)))).toEqual(new Set([DEAD]))
+  })
+
   test('by signed request end with the inferred instance', async () => {
     const { path } = await freshMount()
     const account = await satellite(path)

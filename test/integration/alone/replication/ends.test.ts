@@ -48,6 +48,10 @@ async function pairWithEnds() {
       revoke_on_termination: true,
       token_type: type,
     })
+  await east.ok('POST', '/auth/cloud/role/plain', {
+    auth_type: 'jwt',
+    bound_organization_id: 'o-a1b2c3d4e5',
+  })
   await set.converge()
   const doing = promotions(set)
   await doing.giveToken('west')
@@ -112,6 +116,8 @@ test('the round after a forced promotion ends instances whose end was lost, and 
   const { set, doing, described } = await pairWithEnds()
   const known = await logIn(set, 1)
   const kept = await logIn(set, 2)
+  // its entity is known on both clusters, but no record of the instance
+  await logIn(set, 3, 'plain')
   for (const n of [1, 2]) described.set(idOf(n), { id: idOf(n), state: 'running', tags: {} })
   await set.converge()
   await round(set, 'west')
