@@ -90,7 +90,13 @@ describe('the form of a token', () => {
     ['no audience', signToken({ ...usualClaims, aud: [] }), 'jwt-form'],
     ['eleven audiences', signToken({ ...usualClaims, aud: Array(11).fill('a') }), 'jwt-form'],
     ['no claims of AWS', signToken({ ...usualClaims, 'https://sts.amazonaws.com/': undefined }), 'jwt-form'],
-    ['deep nesting', signToken(`{"a":${'['.repeat(9)}${']'.repeat(9)}}`), 'jwt-form'],
+    ['aud as a list of a number', signToken({ ...usualClaims, aud: [1] }), 'jwt-form'],
+    ['an empty audience', signToken({ ...usualClaims, aud: '' }), 'jwt-form'],
+    ['an empty sub', signToken({ ...usualClaims, sub: '' }), 'jwt-form'],
+    ['a sub of 2,049 characters', signToken({ ...usualClaims, sub: 'a'.repeat(2049) }), 'jwt-form'],
+    ['a negative iat', signToken({ ...usualClaims, iat: -1 }), 'jwt-form'],
+    ['nbf as a text', signToken({ ...usualClaims, nbf: String(NOW) }), 'jwt-form'],
+    ['deep nesting', signToken({ ...usualClaims, pad: [[[[[[[[]]]]]]]] }), 'jwt-form'],
     ['33 KiB', signToken({ ...usualClaims, pad: 'a'.repeat(33 * 1024) }), 'jwt-form'],
     ['another issuer', signToken({ ...usualClaims, iss: 'https://accounts.google.com' }), 'jwt-issuer'],
   ]
@@ -100,6 +106,7 @@ describe('the form of a token', () => {
 test.each([
   ISSUER.toUpperCase(),
   ISSUER.replace('https', 'http'),
+  ISSUER.replace('https', 'HTTPS'),
   `${ISSUER}:443`,
   `${ISSUER}/`,
   `${ISSUER}.`,
@@ -219,6 +226,13 @@ describe('a key set', () => {
     ['another use', { ...rsa, use: 'enc' }],
     ['another curve', { ...ec, crv: 'P-256' }],
     ['a point outside its curve', { ...ec, y: ec.x }],
+    [
+      'a coordinate with a zero in front',
+      {
+        ...ec,
+        x: Buffer.concat([Buffer.alloc(1), Buffer.from(ec.x ?? '', 'base64url')]).toString('base64url'),
+      },
+    ],
     ['another type', { kty: 'OKP', crv: 'Ed25519', x: 'AA', kid: 'x' }],
     ['no kid', { ...rsa, kid: undefined }],
   ])('leaves out a key with %s', (_, key) => {
@@ -232,6 +246,9 @@ describe('a key set', () => {
     ['a private member', [ec, { ...rsa, d: 'AA' }]],
     ['a symmetric key', [rsa, { kty: 'oct', k: 'AA', kid: 'x' }]],
   ])('with %s is refused as a whole', (_, keys) => expect(read(...keys).ok).toBe(false))
+
+  test('with a member twice is refused', () =>
+    expect(parseKeySet(`{"keys":[${JSON.stringify(rsa).slice(0, -1)},"kid":"RSA_1"}]}`).ok).toBe(false))
 
   test.each(['', '[]', '{}', '{"keys":{}}', '{"keys":[1]}', '<html>'])('is not %s', text =>
     expect(parseKeySet(text).ok).toBe(false),
