@@ -1,6 +1,6 @@
 // A Lambda function that logs in at its first call, and keeps the token for later calls of its environment.
-//   BASE=https://auth.example.com/v1 ROLE=shop
-import { logIn } from './sdk-login.mjs'
+//   BASE=https://auth.example.com/v1 ROLE=shop AUDIENCE=https://auth.example.com
+import { logInByToken } from './sdk-login.mjs'
 
 let token
 let logins = 0
@@ -9,7 +9,7 @@ let logins = 0
 async function freshToken() {
   if (token === undefined || Date.now() > token.goodUntil) {
     const asked = Date.now()
-    const auth = await logIn()
+    const auth = await logInByToken()
     logins += 1
     token = { ...auth, goodUntil: asked + (auth.lease_duration * 1000 * 2) / 3 }
   }

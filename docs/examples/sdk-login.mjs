@@ -1,7 +1,7 @@
 // Functions for a program that logs in to cloud-auth with its AWS credentials. Needs @aws-sdk/client-sts.
-import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
+import { GetCallerIdentityCommand, GetWebIdentityTokenCommand, STSClient } from '@aws-sdk/client-sts'
 
-const { BASE, ROLE, MOUNT = 'cloud' } = process.env
+const { AUDIENCE, BASE, ROLE, MOUNT = 'cloud' } = process.env
 
 /** Sends a request, and returns the `auth` of the answer. */
 export async function post(path, body, token) {
@@ -33,6 +33,15 @@ export async function logIn() {
     iam_request_body: encode(request.body),
     iam_request_headers: encode(JSON.stringify(request.headers)),
   })
+}
+
+/** Asks AWS for a token about this process, and sends the token to cloud-auth. */
+export async function logInByToken() {
+  // each login needs a new token, because a token logs in once
+  const { WebIdentityToken: jwt } = await new STSClient().send(
+    new GetWebIdentityTokenCommand({ Audience: [AUDIENCE], SigningAlgorithm: 'RS256', DurationSeconds: 300 }),
+  )
+  return post(`auth/${MOUNT}/login`, { role: ROLE, jwt })
 }
 
 /** Renews a token. */
