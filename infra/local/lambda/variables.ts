@@ -28,6 +28,7 @@ export function buildLambdaVariables(
     AWS_ENDPOINT_URL_EC2: provider,
     AWS_ENDPOINT_URL_IAM: provider,
     AWS_ENDPOINT_URL_KMS: provider,
+    AWS_ENDPOINT_URL_ORGANIZATIONS: provider,
     AWS_ENDPOINT_URL_STS: provider,
     ISSUER_REDIRECT: provider,
     AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: provider,

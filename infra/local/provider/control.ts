@@ -8,6 +8,7 @@ import { arrangeRateLimit } from './faults/limits.ts'
 import { logStreamsOf } from './faults/log-groups.ts'
 import { issuerHostOf, rotateIssuerKeys, setFederation, signWebToken } from './identity/federation.ts'
 import { issueIdentityToken, putIdentityProvider } from './identity/identity-providers.ts'
+import { moveAccount, putOrganization } from './identity/organizations.ts'
 import { allowAction, denyAction } from './identity/permissions.ts'
 import { deleteIamRole, findIamRole, putIamRole, putInstanceProfile } from './identity/roles.ts'
 import { openRoleSession } from './identity/sessions.ts'
@@ -93,11 +94,12 @@ const commands = {
     (aws, { account, role, session, ttlSeconds, claims }) =>
       openRoleSession(aws, findIamRole(aws, account, role), session, ttlSeconds, claims),
   ),
-  putOrganization: defineControlCommand(controlInputSchemas.organization, (aws, { account, ...place }) => {
-    aws.state.organizations.set(account, place)
-    aws.changed()
-    return place
-  }),
+  putOrganization: defineControlCommand(controlInputSchemas.organization, (aws, { account, ...place }) =>
+    putOrganization(aws, account, place),
+  ),
+  moveAccount: defineControlCommand(controlInputSchemas.move, (aws, { account, path }) =>
+    moveAccount(aws, account, path),
+  ),
   federation: defineControlCommand(controlInputSchemas.federation, (aws, given) =>
     issuerOf(setFederation(aws, given)),
   ),

@@ -12,7 +12,7 @@ const partition = v.optional(v.picklist(['aws', 'aws-cn', 'aws-us-gov', 'aws-eus
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
 const maybe = v.optional(v.string())
 const maybeNone = v.optional(v.nullable(v.string()))
-const services = ['sts', 'ec2', 'iam', 'kms', 'logs', 'oidc'] as const
+const services = ['sts', 'ec2', 'iam', 'kms', 'logs', 'oidc', 'organizations'] as const
 const states = Object.keys(ec2InstanceStates) as Ec2InstanceState[]
 
 const instanceValues = {
@@ -87,7 +87,10 @@ export const controlInputSchemas = {
     organizationId: v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'not the ID of an organization')),
     path: v.string(),
     pathAsText: v.optional(v.boolean(), false),
+    management: v.optional(v.boolean()),
+    suspended: v.optional(v.boolean()),
   }),
+  move: v.strictObject({ account, path: maybe }),
   federation: v.strictObject({
     account,
     partition: v.optional(v.picklist(['aws', 'aws-cn']), 'aws'),

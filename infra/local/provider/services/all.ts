@@ -16,6 +16,7 @@ import {
 import { createJsonProtocol } from './json-protocol.ts'
 import { decryptWithKey, generateDataKey } from './kms.ts'
 import { createLogStream, putLogEvents } from './logs.ts'
+import { describeOrganization, listAccounts, listRoots, listUnits } from './organizations.ts'
 import { createQueryProtocol, ec2Protocol, stsProtocol } from './query-protocol.ts'
 import { createService, type ProviderService } from './service.ts'
 import { assumeRole, getCallerIdentity } from './sts.ts'
@@ -57,6 +58,12 @@ const services: Record<string, ProviderService> = {
   }),
   events: createService(createJsonProtocol('AWSEvents'), {
     PutEvents: putBusEvents,
+  }),
+  organizations: createService(createJsonProtocol('AWSOrganizationsV20161128'), {
+    DescribeOrganization: describeOrganization,
+    ListRoots: listRoots,
+    ListOrganizationalUnitsForParent: listUnits,
+    ListAccountsForParent: listAccounts,
   }),
 }
 

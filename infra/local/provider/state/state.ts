@@ -134,6 +134,10 @@ export interface OrganizationPlace {
   path: string
   /** The claim `ou_path` is a text, as documented, instead of a list, as observed. */
   pathAsText: boolean
+  /** The account is the management account of its organization. */
+  management?: boolean | undefined
+  /** AWS suspended the account, or the account was closed. */
+  suspended?: boolean | undefined
 }
 
 /** States of an instance with the code EC2 gives each (InstanceState, EC2 API reference). */
