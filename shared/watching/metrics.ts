@@ -9,125 +9,33 @@ export interface MetricDefinition {
   unit: MetricUnit
   /** each combination of values is a series, and CloudWatch bills each series; absent: one series */
   dimensions?: readonly MetricDimension[]
-  /** the function that writes it, and when */
-  from: string
-  /** what an operator learns from it */
-  meaning: string
-  /** number of series that one member of a pair writes in an hour */
-  series: readonly [usual: number, most: number]
-  /** where it is written even without any client request */
-  idle?: 'both' | 'secondary'
 }
 
-const ONLY_WHEN_IT_HAPPENS = [0, 1] as const
-const EVERY_HOUR = [1, 1] as const
-
-const throttles = {
-  unit: 'Count',
-  from: 'any function that calls AWS',
-  meaning:
-    'EC2, IAM, STS or the host of an issuer throttled this many calls, including calls that a retry completed',
-  series: ONLY_WHEN_IT_HAPPENS,
-} as const
-const failures = {
-  unit: 'Count',
-  from: 'any function that calls AWS',
-  meaning:
-    'This many calls to EC2, IAM, STS or the host of an issuer timed out, failed, or were refused because of cloud-auth’s own permissions',
-  series: ONLY_WHEN_IT_HAPPENS,
-} as const
-
-/** One row for each metric. Lines, alarms, the dashboard, prices and docs/look-up/monitoring.md are made from it. */
+/**
+ * One row for each metric. Lines, alarms and the dashboard are made from it. `infra/watching/metric-descriptions.ts`
+ * describes the metrics.
+ */
 export const metrics = {
-  Logins: {
-    unit: 'Count',
-    dimensions: ['type', 'outcome', 'reason'],
-    from: '`login`, for each login',
-    meaning: 'logins by type, outcome and reason',
-    series: [3, 18],
-  },
-  LoginLatency: {
-    unit: 'Milliseconds',
-    from: '`login`, for each login',
-    meaning: 'duration of logins in milliseconds, including AWS calls',
-    series: EVERY_HOUR,
-  },
-  Ec2Throttles: throttles,
-  IamThrottles: throttles,
-  StsThrottles: throttles,
-  Ec2Failures: failures,
-  IamFailures: failures,
-  StsFailures: failures,
-  OidcThrottles: throttles,
-  OidcFailures: failures,
-  IssuerFaults: {
-    unit: 'Count',
-    from: '`login`, `explain`',
-    meaning: 'An issuer of tokens spoke for another account, or its keys could not be refreshed in time',
-    series: ONLY_WHEN_IT_HAPPENS,
-  },
-  TidyRemoved: {
-    unit: 'Count',
-    from: '`on-job`, after tidy removed entries',
-    meaning: 'Tidy removed this many entries from access lists and deny lists',
-    series: EVERY_HOUR,
-  },
-  TidyFailed: {
-    unit: 'Count',
-    from: '`on-job`, after tidy failed',
-    meaning: 'Tidy could not remove this many entries, and its next run tries again',
-    series: ONLY_WHEN_IT_HAPPENS,
-  },
-  HeartbeatAge: {
-    unit: 'Seconds',
-    from: '`on-journal`, each minute, in a set',
-    meaning:
-      'The value is the seconds since the last heartbeat, on a primary of the longest silent secondary',
-    series: EVERY_HOUR,
-    idle: 'both',
-  },
-  Lag: {
-    unit: 'Count',
-    from: '`on-journal`, each minute, in a set',
-    meaning:
-      'A secondary has not applied this many commits, as of the last heartbeat; a primary writes the largest number of all secondaries',
-    series: EVERY_HOUR,
-    idle: 'both',
-  },
-  Frontier: {
-    unit: 'None',
-    from: '`on-journal`, each minute, in a set',
-    meaning:
-      'No journal entry is missing up to this position. If the position stops while clients write, replication has stopped',
-    series: EVERY_HOUR,
-    idle: 'both',
-  },
-  LinkRefusals: {
-    unit: 'Count',
-    from: '`link`, for each refused call',
-    meaning: 'The link refused this many calls of other clusters or strangers',
-    series: ONLY_WHEN_IT_HAPPENS,
-  },
-  NotReady: {
-    unit: 'Count',
-    from: '`on-pull` of a secondary, every ten minutes',
-    meaning: 'The value is 1 if a promotion without `force` would be refused now, else 0',
-    series: EVERY_HOUR,
-    idle: 'secondary',
-  },
-  LicenceDays: {
-    unit: 'Count',
-    from: '`on-tidy-schedule`, hourly, with a licence',
-    meaning: 'days until the licence expires',
-    series: EVERY_HOUR,
-    idle: 'both',
-  },
-  CertificateDays: {
-    unit: 'Count',
-    from: '`on-tidy-schedule`, hourly, with registered certificates',
-    meaning: 'A mount’s first registered certificate expires in this many days',
-    series: ONLY_WHEN_IT_HAPPENS,
-  },
+  Logins: { unit: 'Count', dimensions: ['type', 'outcome', 'reason'] },
+  LoginLatency: { unit: 'Milliseconds' },
+  Ec2Throttles: { unit: 'Count' },
+  IamThrottles: { unit: 'Count' },
+  StsThrottles: { unit: 'Count' },
+  Ec2Failures: { unit: 'Count' },
+  IamFailures: { unit: 'Count' },
+  StsFailures: { unit: 'Count' },
+  OidcThrottles: { unit: 'Count' },
+  OidcFailures: { unit: 'Count' },
+  IssuerFaults: { unit: 'Count' },
+  TidyRemoved: { unit: 'Count' },
+  TidyFailed: { unit: 'Count' },
+  HeartbeatAge: { unit: 'Seconds' },
+  Lag: { unit: 'Count' },
+  Frontier: { unit: 'None' },
+  LinkRefusals: { unit: 'Count' },
+  NotReady: { unit: 'Count' },
+  LicenceDays: { unit: 'Count' },
+  CertificateDays: { unit: 'Count' },
 } as const satisfies Record<string, MetricDefinition>
 
 export type MetricName = keyof typeof metrics
@@ -136,7 +44,7 @@ export type MetricName = keyof typeof metrics
 export type MetricMeasures = Partial<Record<MetricName, number>>
 
 /** Returns the row of a metric with defaults for its optional columns. */
-export const metricOf = (name: MetricName): Required<Omit<MetricDefinition, 'idle'>> => ({
+export const metricOf = (name: MetricName): Required<MetricDefinition> => ({
   dimensions: [],
   ...metrics[name],
 })

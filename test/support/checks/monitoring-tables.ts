@@ -5,8 +5,9 @@ import {
   type CountedByAlarm,
   rowOfAlarm,
 } from '../../../infra/watching/alarms.ts'
+import { metricDescriptions } from '../../../infra/watching/metric-descriptions.ts'
 import { type SavedLogQuery, savedLogQueries } from '../../../infra/watching/queries.ts'
-import { type MetricDefinition, type MetricName, metrics } from '../../../shared/watching/metrics.ts'
+import type { MetricName } from '../../../shared/watching/metrics.ts'
 
 /** Returns the generated tables of docs/look-up/monitoring.md, by the head line of each table. */
 export const renderMonitoringTables = (): Record<string, string> => ({
@@ -26,7 +27,7 @@ const codes = (names: readonly string[]): string => names.map(name => `\`${name}
 
 /** Returns the rows of the table of metrics. Metrics with the same row in code share a row of the page. */
 function metricRows(): string[][] {
-  const names = Map.groupBy(Object.keys(metrics) as MetricName[], (name): MetricDefinition => metrics[name])
+  const names = Map.groupBy(Object.keys(metricDescriptions) as MetricName[], name => metricDescriptions[name])
   return [...names].map(([{ from, meaning }, group]) => [codes(group), from, meaning])
 }
 

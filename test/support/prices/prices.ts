@@ -1,5 +1,5 @@
 import { alarmNames, rowOfAlarm } from '../../../infra/watching/alarms.ts'
-import { type MetricDefinition, metrics } from '../../../shared/watching/metrics.ts'
+import { type MetricDescription, metricDescriptions } from '../../../infra/watching/metric-descriptions.ts'
 import { listPrices } from './price-list.ts'
 
 /** Monthly cost of monitoring a cluster in USD. */
@@ -22,8 +22,8 @@ const cents = (dollars: number): number => Math.round(dollars * 100) / 100
  */
 export function computeWatchingCost(alarmMetrics: number): WatchingCost {
   const { metricSeries, alarmMetric, dashboard } = listPrices
-  const rows = Object.values<MetricDefinition>(metrics)
-  const series = (of: readonly MetricDefinition[], at: 0 | 1) =>
+  const rows = Object.values(metricDescriptions)
+  const series = (of: readonly MetricDescription[], at: 0 | 1) =>
     of.reduce((sum, row) => sum + row.series[at], 0)
   const idle = rows.filter(row => row.idle !== undefined)
   // metrics of filters have data only while something is wrong
