@@ -8,6 +8,8 @@ export const SLOW: readonly string[] = [
   'crash/points',
   'faults/unfinished-roles',
   'login/organization',
+  'login/organization-map',
+  'login/organization-map-large',
   'mounts/removal',
   'rotate-root/crash',
   'tidy/long-runs',

@@ -6,6 +6,7 @@ import type { FaultyPart, RecentFault } from './model/fault.ts'
 import type { Instance } from './model/instance.ts'
 import type { IssuerKeyFetcher, IssuerMemory } from './model/issuer-memory.ts'
 import type { MountTable } from './model/mount.ts'
+import type { OrganizationReader } from './model/organization.ts'
 import type { KeyringTerm } from './model/term.ts'
 import type { KnownCertificate } from './model/trusted-key.ts'
 import type { Change } from './storage/changes.ts'
@@ -353,6 +354,7 @@ export interface Ports {
   callerIdentity: StsForwarder
   issuerKeys: IssuerKeyFetcher
   accessKeys: AccessKeyManager
+  organizations: OrganizationReader<AwsTarget>
   background: BackgroundJobs
   puller: PullerWaker
   /** calls other clusters of the set */
@@ -372,10 +374,7 @@ export interface Ports {
   memory: EnvironmentMemory
 }
 
-/**
- * Values that an environment keeps between requests. The kept values may be old, because an environment may be
- * frozen.
- */
+/** Values that an environment keeps between requests. They may be old, because an environment may be frozen. */
 export interface EnvironmentMemory {
   /** valid only while the revision, which every request reads, is the same */
   mounts?: { rev: string; table: MountTable }

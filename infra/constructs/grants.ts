@@ -145,6 +145,18 @@ const granted: Record<EndpointUse, (scope: PolicyGrantScope) => PolicyStatement[
     allow(['iam:GetInstanceProfile', 'iam:GetRole', 'iam:GetUser'], ['*']),
     assume(assumableRoleArns),
   ],
+  organizations: ({ assumableRoleArns }) => [
+    allow(
+      [
+        'organizations:DescribeOrganization',
+        'organizations:ListAccountsForParent',
+        'organizations:ListOrganizationalUnitsForParent',
+        'organizations:ListRoots',
+      ],
+      ['*'],
+    ),
+    assume(assumableRoleArns),
+  ],
   // the caller or the configured key signs these calls, so the function's role needs no permission
   'caller-identity': () => [],
   'issuer-keys': () => [],

@@ -114,7 +114,7 @@ export const alarmRows = {
   Issuers: {
     counts: { kind: 'own', own: ['IssuerFaults'] },
     description:
-      'An issuer of tokens spoke for another account, or its keys are too old: the log lines name the issuer',
+      'An issuer of tokens spoke for another account, or keys or an organization map are too old: the log lines name the cause',
   },
   Keyring: {
     counts: { kind: 'pattern', pattern: errorText(`${alarmingTexts.keyring}*`) },

@@ -35,6 +35,8 @@ export const endpointUses = [
   'instances',
   /** calls IAM, in other accounts by AssumeRole */
   'principals',
+  /** lists accounts of AWS organizations, in other accounts by AssumeRole */
+  'organizations',
   /** sends a client's signed request to STS */
   'caller-identity',
   /** fetches the public keys of issuers of AWS-signed tokens */

@@ -16,6 +16,12 @@ import {
   writeIssuerPhases,
 } from '../auth-method/config/issuers.ts'
 import { jwtConfigFields, readJwtConfig, writeJwtConfig } from '../auth-method/config/jwt.ts'
+import {
+  deleteOrganization,
+  organizationFields,
+  readOrganization,
+  writeOrganization,
+} from '../auth-method/config/organization.ts'
 import { readReviewConfig, reviewConfigFields, writeReviewConfig } from '../auth-method/config/review.ts'
 import { readStsRole, stsRoleFields, writeStsRole } from '../auth-method/config/sts.ts'
 import { key } from '../storage/kinds.ts'
@@ -45,6 +51,10 @@ const issuer = {
   path: '/auth/:mount/config/jwt/issuer/:issuer_id' as const,
   subject: ({ mount, pathParameters }: SubjectPlace) =>
     key('issuer', mount, pathParameters['issuer_id'] ?? ''),
+}
+const organization = {
+  path: '/auth/:mount/config/organization' as const,
+  subject: ({ mount }: SubjectPlace) => key('organization-config', mount),
 }
 const sts = {
   path: '/auth/:mount/config/sts/:account_id',
@@ -129,6 +139,26 @@ export const configGroup: EndpointGroup = {
       path: '/auth/:mount/config/jwt/issuers',
       summary: 'List issuers',
       handle: listIssuers,
+    }),
+
+    endpointRow.post({
+      ...organization,
+      access: write.access,
+      uses: ['write', 'background'],
+      summary: 'Configure the AWS organization whose accounts roles may bind',
+      fields: organizationFields,
+      handle: writeOrganization,
+    }),
+    endpointRow.get({
+      ...organization,
+      summary: 'Read the configuration and the state of the organization map',
+      handle: readOrganization,
+    }),
+    endpointRow.delete({
+      ...organization,
+      uses: ['write', 'background'],
+      summary: 'Delete the organization map',
+      handle: deleteOrganization,
     }),
 
     endpointRow.post({

@@ -82,27 +82,41 @@ const OWN = { table: 'cluster', class: 'local' } as const
 /** This cluster's knowledge of other members of its set, and of its own membership. */
 const OF_LINK = { ...OWN, guard: 'link' } as const
 
+/** A mount's configuration, in one collection. */
+const OF_CONFIG = { ...REPLICATED, pk: (mount: string) => `${mount}#config`, goesWith: 'mount' } as const
+
 /** The kinds of items, one row for each. A new kind needs a row here and its type in `StoredDataByKind`. */
 export const itemKinds = {
   mounts: { ...REPLICATED, pk: 'mounts', sk: 'auth', packed: true, large: true },
   // Every commit that writes the mounts writes this item too, so both have one revision.
   'mounts-revision': { ...REPLICATED, pk: 'mounts-revision', sk: 'auth' },
   'client-config': {
-    ...REPLICATED,
-    pk: mount => `${mount}#config`,
-    goesWith: 'mount',
+    ...OF_CONFIG,
     sk: 'client',
     encrypted: { secretKey: 'reencrypt', previousSecretKey: 'reencrypt' },
   },
   'identity-config': {
-    ...REPLICATED,
-    pk: mount => `${mount}#config`,
-    goesWith: 'mount',
+    ...OF_CONFIG,
     sk: 'identity',
   },
   'tidy-settings': { ...REPLICATED, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   certificate: { ...REPLICATED, pk: mount => `${mount}#certificate`, goesWith: 'mount' },
-  'jwt-config': { ...REPLICATED, pk: mount => `${mount}#config`, goesWith: 'mount', sk: 'jwt' },
+  'jwt-config': { ...OF_CONFIG, sk: 'jwt' },
+  'organization-config': {
+    ...OF_CONFIG,
+    sk: 'organization',
+  },
+  'organization-map': {
+    ...OF_CONFIG,
+    sk: 'organization-map',
+  },
+  // The name is the account.
+  'organization-account': {
+    ...REPLICATED,
+    pk: mount => `${mount}#organization`,
+    goesWith: 'mount',
+    spread: true,
+  },
   // The name is the UUID of the issuer.
   issuer: { ...REPLICATED, pk: mount => `${mount}#issuer`, goesWith: 'mount', spread: true },
   // The name is the account for which the issuer speaks.

@@ -25,6 +25,7 @@ import type {
   RoleEvent,
   WaitingExecution,
 } from '../model/operation.ts'
+import type { OrganizationAccount, OrganizationConfig, OrganizationMap } from '../model/organization.ts'
 import type { StoredPolicy } from '../model/policy.ts'
 import type { ReencryptionProgress } from '../model/reencryption.ts'
 import type { ReindexProgress } from '../model/reindex.ts'
@@ -64,6 +65,9 @@ export interface StoredDataByKind {
   'jwt-config': JwtConfig
   issuer: StoredIssuer
   'account-issuer': AccountIssuer
+  'organization-config': OrganizationConfig
+  'organization-map': OrganizationMap
+  'organization-account': OrganizationAccount
   spent: Record<never, never>
   instance: InstanceRecord
   role: Role

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { runOrganizationRound } from '../auth-method/organization/round.ts'
 import { deleteOldAccessKey } from '../auth-method/rotate-root/finish.ts'
 import { updateListTtls } from '../auth-method/tidy/restamp.ts'
 import { tidyList } from '../auth-method/tidy/run.ts'
@@ -43,6 +44,27 @@ export const backgroundJobs = {
       began: v.optional(count),
     }),
     removeMountData,
+  ),
+  organization: job(
+    v.object({
+      mount,
+      runner: v.optional(v.string()),
+      progress: v.optional(
+        v.object({
+          organization: v.string(),
+          pages: v.array(
+            v.object({
+              what: v.picklist(['units', 'accounts']),
+              parent: v.string(),
+              path: v.string(),
+              next: v.optional(v.string()),
+            }),
+          ),
+          seen: v.string(),
+        }),
+      ),
+    }),
+    runOrganizationRound,
   ),
   'drop-old-key': job(v.object({ mount }), deleteOldAccessKey),
   backfill: job(

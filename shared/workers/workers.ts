@@ -56,13 +56,14 @@ export const workerDefinitions = {
       'scan',
       'sweep',
       'access-keys',
+      'organizations',
       'background',
       'journal',
     ],
     // the hourly run restarts whatever stays undone for longer
     queued: { minutes: 60, retries: 2 },
     summary:
-      'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
+      'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended, maps of organizations',
     timeout: bounds.JOB_MINUTES,
   },
   'on-pull': {
@@ -109,7 +110,7 @@ export const workerDefinitions = {
   'on-journal': {
     uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'background'],
     summary:
-      'closes holes of the journal and refreshes its tree; restarts interrupted operations and re-encryption; sends events of role changes',
+      'closes holes of the journal and refreshes its tree; restarts interrupted operations and re-encryption; starts rounds of organizations; sends events of role changes',
     timeout: 1,
     // the next minute's run repairs everything except the log line about a workflow's end
     queued: { minutes: 5, retries: 2 },

@@ -189,6 +189,7 @@ export const unaskedClaims: Readonly<Record<string, string>> = {
   queries: 'is not part of a run',
   'prove-policy': 'needs credentials with this policy alone',
   platforms: EACH_PLATFORM,
+  organizations: 'needs the management account of an organization',
   'instance-role': 'needs an instance',
   'pod-identity': 'needs an EKS cluster: --eks-cluster',
   'token-issuers': 'needs an account in another partition',

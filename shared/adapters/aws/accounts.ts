@@ -1,4 +1,5 @@
-import type { AccessKeyManager, InstanceLookUps, PrincipalLookUps } from '../../ports.ts'
+import type { OrganizationReader } from '../../model/organization.ts'
+import type { AccessKeyManager, AwsTarget, InstanceLookUps, PrincipalLookUps } from '../../ports.ts'
 import { createEc2Instances } from './instances.ts'
 import { type AwsProviderDependencies, createAwsProvider } from './provider.ts'
 
@@ -8,6 +9,7 @@ export interface AwsAccountPorts {
   /** loads IAM's client */
   principals(): Promise<PrincipalLookUps>
   accessKeys(): Promise<AccessKeyManager>
+  organizations(): Promise<OrganizationReader<AwsTarget>>
 }
 
 export function createAwsAccountPorts(dependencies: AwsProviderDependencies): AwsAccountPorts {
@@ -18,6 +20,10 @@ export function createAwsAccountPorts(dependencies: AwsProviderDependencies): Aw
     principals: async () => {
       const { createIamPrincipals } = await import('./principals.ts')
       return createIamPrincipals(calls)
+    },
+    organizations: async () => {
+      const { createOrganizationReader } = await import('./organizations.ts')
+      return createOrganizationReader(calls)
     },
     accessKeys: async () => {
       const { createIamAccessKeys } = await import('./access-keys.ts')

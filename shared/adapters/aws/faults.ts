@@ -59,7 +59,7 @@ export function countProviderFault({ reason = {} }: ApiError, meter: Pick<CallMe
 export function providerError(service: AwsService, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)
-  const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS' }[service]
+  const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS', organizations: 'Organizations' }[service]
   if (isThrottlingCode(name))
     return new ApiError('busy', `${where} is throttling requests`, {
       cause: error,

@@ -8,6 +8,7 @@ import { itemKindSpec } from '../../storage/kinds.ts'
 const gates: Partial<Record<keyof Ports, EndpointUse>> = {
   instances: 'instances',
   principals: 'principals',
+  organizations: 'organizations',
   callerIdentity: 'caller-identity',
   issuerKeys: 'issuer-keys',
   accessKeys: 'access-keys',

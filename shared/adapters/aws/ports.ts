@@ -53,6 +53,9 @@ export function createAwsPorts(
       return createIssuerKeyFetcher({ clock, meter, redirect: environment.issuerRedirect })
     }),
     accessKeys: createLazyLoaded(keyMethods, async () => (await inAccounts()).accessKeys()),
+    organizations: createLazyLoaded({ describe: true, list: true }, async () =>
+      (await inAccounts()).organizations(),
+    ),
     background: createLazyLoaded({ start: true }, async () => {
       const { createLambdaBackground } = await import('./background.ts')
       return createLambdaBackground(environment.workerFunction, meter)

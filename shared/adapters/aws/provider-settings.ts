@@ -3,7 +3,7 @@ import { type AwsCredentials, readBaseCredentials } from './credentials.ts'
 import type { LambdaEnvironment } from './environment.ts'
 import type { OnRetry } from './wire/retry.ts'
 
-export type AwsService = 'ec2' | 'iam' | 'sts'
+export type AwsService = 'ec2' | 'iam' | 'sts' | 'organizations'
 
 /** A key pair of a mount's configuration: the current key pair, or the key pair before the last rotation. */
 export type AccessKeySlot = 'credentials' | 'previous'
@@ -66,7 +66,12 @@ function cacheCredentials(source: CredentialSource): CredentialSource {
 }
 
 function endpointOf(service: AwsService, settings: ProviderSettings): { endpoint?: string } {
-  const endpoint = { ec2: settings.endpoint, iam: settings.iamEndpoint, sts: settings.stsEndpoint }[service]
+  const endpoint = {
+    ec2: settings.endpoint,
+    iam: settings.iamEndpoint,
+    sts: settings.stsEndpoint,
+    organizations: '',
+  }[service]
   return endpoint === '' ? {} : { endpoint }
 }
 

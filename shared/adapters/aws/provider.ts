@@ -1,4 +1,5 @@
 import { invalidRequestError } from '../../api/errors.ts'
+import { OWN_ACCOUNT } from '../../model/organization.ts'
 import type { AwsTarget, CallMeter, Clock, ProviderSettings } from '../../ports.ts'
 import { faultCounterName } from '../../watching/logins.ts'
 import type { LambdaEnvironment } from './environment.ts'
@@ -126,7 +127,8 @@ function createAccountCheck({
   const accounts = createPromiseCache<string>(MOST_CLIENTS)
   return async (target, pair) => {
     const { client, account, assume } = target
-    if (assume) return
+    // an organization is read from the account of the credentials, whichever it is
+    if (assume || account === OWN_ACCOUNT) return
     const own = await accounts.get(client.version, async () =>
       (await sts()).fetchAccountOf(target, createCredentialSource(client, pair, environment), meter),
     )

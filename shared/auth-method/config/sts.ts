@@ -32,19 +32,26 @@ export function writeStsRole(call: Call<typeof stsRoleFields>): CallOutcome {
   const next: StsRoleConfig = { role, externalId }
   return answerAfterChanges(
     [replaceItem(place, stored, next)],
-    noContentAnswer(warningsOf(place.sk, role, call.ports.deployment.assumableRoles)),
+    noContentAnswer([
+      ...(/^\d{12}$/.test(place.sk)
+        ? []
+        : ['the account ID is not a 12-digit number: no AWS account has such an ID']),
+      ...warnAboutRole('sts_role', role, call.ports.deployment.assumableRoles),
+    ]),
   )
 }
 
-function warningsOf(account: string, role: string, assumable: readonly string[]): string[] {
+/**
+ * Returns the warnings about a configured role that the service assumes.
+ * @param assumable patterns of the roles that the deployment allows
+ */
+export function warnAboutRole(field: string, role: string, assumable: readonly string[]): string[] {
   const entity = parseIamEntity(role)
   const warnings: string[] = []
-  if (!/^\d{12}$/.test(account))
-    warnings.push('the account ID is not a 12-digit number: no AWS account has such an ID')
   if (entity?.type !== 'role')
-    warnings.push(unsupportedRegionFault(role, 'sts_role') ?? 'sts_role is not the ARN of an IAM role')
+    warnings.push(unsupportedRegionFault(role, field) ?? `${field} is not the ARN of an IAM role`)
   else if (!assumable.some(pattern => matchesRolePattern(pattern, role))) {
-    warnings.push('this deployment is not allowed to assume sts_role: widen its setting assumableRoleArns')
+    warnings.push(`this deployment is not allowed to assume ${field}: widen its setting assumableRoleArns`)
   }
   return warnings
 }

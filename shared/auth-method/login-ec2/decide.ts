@@ -8,6 +8,7 @@ import { commonLoginChecks } from '../login/common-checks.ts'
 import type { LoginGrant } from '../login/grant.ts'
 import { documentChecks, instanceChecks } from '../login/instance.ts'
 import { metadataNamesOf, selectLoginMetadata } from '../login/metadata.ts'
+import { organizationChecks } from '../login/organization-checks.ts'
 import { isTagWithinRole } from '../role-tags/tag.ts'
 import type { CompleteEc2Facts, Ec2Facts, RoleTagFacts } from './facts.ts'
 import { checkReauthentication, type Reauthentication } from './reauthentication.ts'
@@ -31,6 +32,7 @@ const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauth
 export const ec2ChecksBeforeLookUp: readonly LoginCheck<Ec2Facts>[] = [
   ...commonLoginChecks,
   ...documentChecks,
+  ...organizationChecks,
   {
     name: 'reauthentication',
     seen: ({ entry }) =>

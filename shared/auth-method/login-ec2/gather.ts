@@ -12,6 +12,7 @@ import type { loginFields } from '../login/fields.ts'
 import { keyHintName, rememberKeyHint } from '../login/hints.ts'
 import type { InstanceLookUp } from '../login/instance.ts'
 import { defaultIdentityConfig } from '../login/metadata.ts'
+import { lookUpOrganization } from '../login/organization-checks.ts'
 import { isTagSignedWith, parseRoleTag } from '../role-tags/tag.ts'
 import { defaultTidySettings } from '../tidy/settings.ts'
 import type { CompleteEc2Facts, Ec2Facts, RoleTagFacts } from './facts.ts'
@@ -98,6 +99,7 @@ export async function gatherEc2Facts(
     tidy: tidy?.data ?? defaultTidySettings,
     mountMax: maxTtlOfMount(mount),
     now: call.now,
+    ...(await lookUpOrganization(call, call.fetched.read, 'ec2', role.data, document.accountId)),
   }
   return { facts, role, alias: aliasItem, reach: { client, sts } }
 }

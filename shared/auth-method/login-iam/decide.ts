@@ -7,6 +7,7 @@ import { commonLoginChecks } from '../login/common-checks.ts'
 import type { LoginGrant } from '../login/grant.ts'
 import { type InstanceCheckFacts, instanceChecks } from '../login/instance.ts'
 import { metadataNamesOf, selectLoginMetadata } from '../login/metadata.ts'
+import { organizationChecks } from '../login/organization-checks.ts'
 import type { CompleteIamFacts, IamFacts } from './facts.ts'
 import { inferredInstanceId, roleAdmitsPrincipal } from './principal.ts'
 
@@ -57,6 +58,7 @@ export const iamChecksBeforeLookUp: readonly LoginCheck<IamFacts>[] = [
           )
         : undefined,
   },
+  ...organizationChecks,
 ]
 
 const wildcard: LoginCheck<CompleteIamFacts> = {

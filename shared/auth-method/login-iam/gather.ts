@@ -18,6 +18,7 @@ import { createInstanceQuestion } from '../login/describe-instance.ts'
 import type { loginFields } from '../login/fields.ts'
 import { keyHintName, rememberKeyHint } from '../login/hints.ts'
 import { defaultIdentityConfig } from '../login/metadata.ts'
+import { lookUpOrganization } from '../login/organization-checks.ts'
 import type { CompleteIamFacts, IamFacts } from './facts.ts'
 import { findFullPrincipalArn } from './full-arn.ts'
 import { inferredInstanceId, roleAdmitsPrincipal } from './principal.ts'
@@ -113,6 +114,7 @@ export async function gatherIamFacts(call: LoginCall, caller: VerifiedIdentity):
     caller,
     identity,
     mountMax: maxTtlOfMount(mount),
+    ...(await lookUpOrganization(call, call.fetched.read, 'iam', role.data, caller.account)),
   }
   return { facts, alias, client }
 }

@@ -3,6 +3,7 @@ import type { LoginType, Role } from '../../model/role.ts'
 import { sanitisePolicies } from '../../policies/names.ts'
 import { anyNetworkContains } from '../../values/cidr.ts'
 import type { LoginCheck } from './checks.ts'
+import type { OrganizationFacts } from './organization-facts.ts'
 
 /** The facts for the checks that both login types share. */
 export interface CommonLoginFacts {
@@ -13,6 +14,8 @@ export interface CommonLoginFacts {
   source: string
   /** name of the login's identity alias */
   aliasName: string
+  /** `organization`: absent if the role binds no organization */
+  organization?: OrganizationFacts
 }
 
 /** The checks that both login types share, in order. @see docs/spec/login-ec2.md#common-checks */

@@ -1,11 +1,13 @@
 import type { AskAws, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
+import type { Mount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import type { Change } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { type AwsAccountAccess, createAccountQuestion } from '../config/accounts.ts'
 import { findInstanceStateFault } from '../login/instance.ts'
+import { findBrokenOrganizationBound, lookUpOrganization } from '../login/organization-checks.ts'
 
 /** The limits of a renewal by the role's current settings. Seconds. */
 export interface RenewalInput {
@@ -24,6 +26,18 @@ export function requireSameRole(item: Item<'role'> | undefined, login: LoginReco
   if (!item) throw renewalDeniedError('role-gone')
   if (item.data.roleId !== login.roleId) throw renewalDeniedError('role-recreated')
   return item.data
+}
+
+/** Checks that the account of a login is still where the role binds it. @throws ApiError unless it is, or `busy` */
+export async function requireOrganization(
+  { ports: { store }, now }: Call,
+  mount: Mount,
+  role: Role,
+  { authType, account }: LoginRecord,
+): Promise<void> {
+  const { organization } = await lookUpOrganization({ mount, now }, store.read, authType, role, account)
+  const broken = findBrokenOrganizationBound(role, organization)
+  if (broken) throw renewalDeniedError(`not-${broken}`)
 }
 
 /** Asks EC2 for the instance of a login. @throws ApiError unless it is running */

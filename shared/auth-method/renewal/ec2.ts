@@ -7,6 +7,7 @@ import { defaultTidySettings, tidyTimes } from '../tidy/settings.ts'
 import {
   type RenewalInput,
   renewalDeniedError,
+  requireOrganization,
   requireRunningInstance,
   requireSameRole,
 } from './conditions.ts'
@@ -33,6 +34,7 @@ export async function checkEc2Renewal(
     key('tidy-settings', mount.accessor, 'identity-accesslist'),
   ])
   const role = requireSameRole(roleItem, login)
+  await requireOrganization(call, mount, role, login)
   if (!entry) throw renewalDeniedError('entry-gone')
   if (login.entryCreatedAt !== undefined && login.entryCreatedAt !== entry.data.createdAt)
     throw renewalDeniedError('entry-recreated')

@@ -13,6 +13,7 @@ import { roleAdmitsPrincipal } from '../login-iam/principal.ts'
 import {
   type RenewalInput,
   renewalDeniedError,
+  requireOrganization,
   requireRunningInstance,
   requireSameRole,
 } from './conditions.ts'
@@ -36,6 +37,7 @@ export async function checkIamRenewal(
     key('sts-role', mount.accessor, login.account),
   ])
   const role = requireSameRole(roleItem, login)
+  await requireOrganization(call, mount, role, login)
   const items = { client, sts }
   if (kind !== admittedCallerKind(role)) throw renewalDeniedError('instance-identity-role')
   // a role that admits instances binds no principal

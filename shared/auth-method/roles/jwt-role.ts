@@ -1,5 +1,5 @@
 import type { SuppliedParameters } from '../../api/fields.ts'
-import type { Role } from '../../model/role.ts'
+import { checksInstances, type Role } from '../../model/role.ts'
 import {
   claimBindingNames,
   findClaimBindingFault,
@@ -15,6 +15,9 @@ type Given = SuppliedParameters<typeof roleFields>
 export const isSharedBinding = (name: string): name is SharedBindingName =>
   sharedBindingNames.some(one => one === name)
 
+/** The bindings that only tokens can satisfy. The place of an account in its organization is known by other ways too. */
+const narrowNames = claimBindingNames.filter(name => !name.startsWith('bound_organization_'))
+
 const POD = [
   'bound_eks_cluster_arn',
   'bound_kubernetes_namespace',
@@ -24,10 +27,10 @@ const POD = [
 /** Returns why the parts of a role that only tokens can satisfy are invalid. */
 export function findJwtRoleFault(given: Given, role: Role): string | undefined {
   const { claims = {}, boundIamPrincipalArns: arns, bound } = role
-  const used = claimBindingNames.find(name => claims[name] !== undefined)
   if (role.authType !== 'jwt') {
+    const used = narrowNames.find(name => claims[name] !== undefined)
     if (used) return `${used} applies only to jwt roles`
-    return role.capToSession ? 'cap_to_session applies only to jwt roles' : undefined
+    return role.capToSession ? 'cap_to_session applies only to jwt roles' : findClaimBindingFault(claims)
   }
   if (given.resolve_aws_unique_ids)
     return 'resolve_aws_unique_ids applies only to iam roles: tokens contain no unique IDs'
@@ -51,19 +54,20 @@ function findPodFault({ claims = {}, boundIamPrincipalArns: arns }: Role): strin
     : undefined
 }
 
-/** Returns the warnings of a role of type `jwt`. */
+const WIDE = 'the role admits every user and role of the bound accounts or organizations'
+
+/** Returns the warnings about bindings to claims and organizations. */
 export function jwtRoleWarnings(role: Role): string[] {
-  if (role.authType !== 'jwt') return []
   const { claims = {}, boundIamPrincipalArns: arns, bound, token } = role
+  if (role.authType !== 'jwt') return role.claims && arns.length === 0 && !checksInstances(role) ? [WIDE] : []
   const exact = arns.filter(arn => !arn.endsWith('*'))
-  const narrow = claimBindingNames.filter(name => !name.startsWith('bound_organization_'))
   const isWide =
     arns.length === 0 &&
-    narrow.every(name => claims[name] === undefined) &&
+    narrowNames.every(name => claims[name] === undefined) &&
     sharedBindingNames.every(name => name === 'bound_account_id' || bound[name].length === 0)
   return [
     ...bindingFormWarnings('bound_iam_principal_arn', exact, createArnForm('user', 'role')),
-    ...(isWide ? ['the role admits every user and role of the bound accounts or organizations'] : []),
+    ...(isWide ? [WIDE] : []),
     ...(claims.bound_principal_tags
       ? ['bound_principal_tags: whoever may tag the role or its sessions chooses these values']
       : []),

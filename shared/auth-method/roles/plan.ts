@@ -157,9 +157,11 @@ function instanceRoleFault(role: Role): string | undefined {
   if (!role.allowInstanceIdentityRole) return undefined
   if (role.inferredEntityType === '')
     return 'allow_instance_identity_role applies only to iam roles that infer an ec2 instance'
-  return role.boundIamPrincipalArns.length > 0
-    ? 'allow_instance_identity_role and bound_iam_principal_arn exclude each other'
-    : undefined
+  if (role.boundIamPrincipalArns.length > 0)
+    return 'allow_instance_identity_role and bound_iam_principal_arn exclude each other'
+  return bindingNames.some(name => isBindingSet(name, role.bound))
+    ? undefined
+    : 'at least one bound constraint is required: allow_instance_identity_role needs one of instances'
 }
 
 function bindingFault(role: Role): string | undefined {

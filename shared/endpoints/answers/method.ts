@@ -100,6 +100,19 @@ const issuer = withTitle(
   }),
 )
 
+const organization = withTitle(
+  'Organization',
+  objectShape({
+    role: textShape,
+    external_id: textShape,
+    max_age: withDescription(intShape, 'seconds'),
+    organization_id: withDescription(textShape, 'empty before the first complete round'),
+    accounts: intShape,
+    completed_at: nullableShape(timeShape),
+    last_error: textShape,
+  }),
+)
+
 const settings = clientSettingsAnswer(defaultClientSettings)
 const client = withTitle(
   'ClientConfiguration',
@@ -315,6 +328,11 @@ export const authMethodAnswers: AnswerDescriptions = {
       last_error: textShape,
     }),
   ),
+  'POST /auth/:mount/config/organization': describeAnswer('writeOrganization', undefined, {
+    requestExample: { role: 'arn:aws:iam::111122223333:role/cloud-auth-organization', max_age: '1h' },
+  }),
+  'GET /auth/:mount/config/organization': describeAnswer('readOrganization', organization),
+  'DELETE /auth/:mount/config/organization': describeAnswer('deleteOrganization'),
   'POST /auth/:mount/config/sts/:account_id': describeAnswer('writeSatelliteAccount', undefined, {
     requestExample: { sts_role: 'arn:aws:iam::111122223333:role/cloud-auth-satellite' },
   }),

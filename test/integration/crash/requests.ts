@@ -194,6 +194,9 @@ export const oneCommit: readonly Writing[] = [
   ...thing('/auth/:mount/config/jwt', mount => `${mount}/config/jwt`, {
     bound_audiences: 'https://a.example',
   }),
+  ...thing('/auth/:mount/config/organization', mount => `${mount}/config/organization`, {
+    max_age: '2h',
+  }).map((row): Writing => ({ ...row, ends: 'with its commit' })),
   {
     endpoint: 'POST /auth/:mount/config/jwt/issuer/:issuer_id',
     arrange: async mount => {

@@ -210,6 +210,7 @@ function clientsFind(key: AccessKeyPair, at: { tables: string; functions: string
     AWS_ENDPOINT_URL_EC2: at.rest,
     AWS_ENDPOINT_URL_IAM: at.rest,
     AWS_ENDPOINT_URL_KMS: at.rest,
+    AWS_ENDPOINT_URL_ORGANIZATIONS: at.rest,
     AWS_ENDPOINT_URL_STS: at.rest,
     ISSUER_REDIRECT: at.rest,
     AWS_ENDPOINT_URL_LAMBDA: at.functions,

@@ -87,6 +87,7 @@ export function portsOf(
     callerIdentity: noAws,
     issuerKeys: noAws,
     accessKeys: noAws,
+    organizations: noAws,
     ...started({ background: job => background(copy(job as object)), wake, workflow }),
     carryTo,
     authorities: { shipped: async () => new Map() },

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { checkoutRoot } from '../../../infra/checkout.ts'
+import { metricDescriptions } from '../../../infra/watching/metric-descriptions.ts'
 import { classifyLoginResult, countProviderFaults, guessLoginType } from '../../../shared/watching/logins.ts'
-import { metrics } from '../../../shared/watching/metrics.ts'
 
 test.each([
   ['no error', undefined, 'granted', 'none'],
@@ -93,6 +93,7 @@ test('each rule is classified as one of the role or of the proof by this table',
     'jwt-subject',
     'not-',
     'not-signed-data',
+    'organization-stale',
     'proof-ambiguous',
     'proof-missing',
     'provider-failed',
@@ -124,7 +125,7 @@ test('a login has no more series than its metric’s row says, whatever clients 
   // without a type no proof was checked, so no role was checked and AWS was not called; without tables the login may fail
   const withType = kinds.size * 3
   const without = 3
-  expect(withType + without).toBeLessThanOrEqual(metrics.Logins.series[1])
+  expect(withType + without).toBeLessThanOrEqual(metricDescriptions.Logins.series[1])
 })
 
 test.each([

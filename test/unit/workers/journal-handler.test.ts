@@ -73,6 +73,8 @@ test('the minute run maintains the journal although an operation cannot be resta
     `${record}, keyring keyring, reencryption progress`,
     record,
     record,
+    // every fifteen minutes
+    `mounts auth, ${record}`,
     `${record}, contact contact, puller run`,
   ]
   expect(reads).toEqual(minute)

@@ -2,7 +2,7 @@ import type { WireSettings } from '../environment.ts'
 import { type WireAddress, wireAddress } from './post.ts'
 
 /** The services that this service's own client calls. */
-export type WireService = 'dynamodb' | 'kms'
+export type WireService = 'dynamodb' | 'kms' | 'organizations'
 
 interface Partition {
   regions: RegExp

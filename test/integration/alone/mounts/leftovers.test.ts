@@ -39,6 +39,14 @@ async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await done('POST', `${path}/config/review`, { track_use: true })
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   await done('POST', `${path}/config/sts/222222222222`, { sts_role: 'arn:aws:iam::222222222222:role/x' })
+  await done('POST', `${path}/config/organization`, { max_age: '2h' })
+  await settled()
+  await tableStore(cluster).commit(
+    createItem(key('organization-account', accessor, '222222222222'), {
+      organization: 'o-a1b2c3d4e5',
+      path: 'o-a1b2c3d4e5/r-ab12',
+    }),
+  )
   const role = { auth_type: 'ec2', bound_region: HOME.region, role_tag: 'Tag' }
   await done('POST', `${path}/role/fleet`, role)
   const { body } = await done('POST', `${path}/role/fleet/tag`, {})

@@ -158,6 +158,27 @@ describe('creating a role', () => {
     expect(() => plan(own, { bound_iam_principal_arn: APP })).toThrow('exclude each other')
   })
 
+  test.each([
+    ['bound_organization_id', 'o-a1b2c3d4e5', 'o-1'],
+    ['bound_organization_path', 'o-a1b2c3d4e5/r-ab12/ou-ab12-11111111', 'r-ab12'],
+  ])('%s is enough for iam and ec2 roles, and its value is checked', (name, right, wrong) => {
+    for (const auth_type of ['iam', 'ec2']) {
+      expect(plan({ auth_type, [name]: right }).role.claims).toEqual({ [name]: [right] })
+      expect(() => plan({ auth_type, [name]: wrong })).toThrow(`${name}: `)
+    }
+    const WIDE = 'the role admits every user and role of the bound accounts or organizations'
+    expect(plan({ [name]: right }).warnings).toEqual([WIDE])
+    expect(plan({ auth_type: 'ec2', [name]: right }).warnings).toEqual([])
+    expect(plan({ ...iam, [name]: right }).warnings).toEqual([])
+  })
+
+  test('an own role of instances needs a bound of instances besides an organization', () => {
+    const { bound_iam_principal_arn: _, ...bare } = inferring
+    const raw = { ...bare, allow_instance_identity_role: true, bound_organization_id: 'o-a1b2c3d4e5' }
+    expect(() => plan(raw)).toThrow('needs one of instances')
+    expect(plan({ ...raw, bound_ami_id: 'ami-1' }).role.claims).toBeDefined()
+  })
+
   test('a role_tag of 127 characters is accepted', () => {
     expect(plan({ ...ec2, role_tag: 'x'.repeat(127) }).role.roleTag.length).toBe(127)
   })

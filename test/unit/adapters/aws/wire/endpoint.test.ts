@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { KMSClient } from '@aws-sdk/client-kms'
 import { describe, expect, test } from 'vitest'
 import { readWireSettings, type WireSettings } from '../../../../../shared/adapters/aws/environment.ts'
-import { type WireService, wireEndpointOf } from '../../../../../shared/adapters/aws/wire/endpoint.ts'
+import { wireEndpointOf } from '../../../../../shared/adapters/aws/wire/endpoint.ts'
 
 const clients = { dynamodb: DynamoDBClient, kms: KMSClient }
 
@@ -21,7 +21,7 @@ interface Rules {
 
 /** Returns the URL by the SDK's rules, or undefined if the SDK rejects the settings. */
 function bySdk(
-  service: WireService,
+  service: keyof typeof clients,
   { region, fips, dualStack, accountId, accountMode }: WireSettings,
 ): string {
   const { endpointProvider } = new clients[service]({ region }).config as unknown as Rules
@@ -67,7 +67,7 @@ const settingsOf = (
 const flags = [false, true].flatMap(fips => [false, true].map(dualStack => [fips, dualStack] as const))
 
 describe('the endpoint of a service equals the SDK’s', () => {
-  test.each(Object.keys(clients) as WireService[])(
+  test.each(Object.keys(clients) as (keyof typeof clients)[])(
     'the endpoint is equal for %s, in every partition, with FIPS and dual stack',
     service => {
       for (const region of REGIONS)
