@@ -1,9 +1,14 @@
 import type { JwtConfig, StoredIssuer } from '../../model/jwt.ts'
+import type { OrganizationMap } from '../../model/organization.ts'
 import type { Role } from '../../model/role.ts'
 
 interface MountFacts {
   /** absent: the mount accepts no logins by token */
   jwt?: JwtConfig
+  /** absent: the mount reads no organization */
+  map?: OrganizationMap
+  /** epoch milliseconds */
+  now: number
   legacySignatures: boolean
 }
 

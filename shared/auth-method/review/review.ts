@@ -94,7 +94,7 @@ async function reviewMount(call: ReviewCall): Promise<Review> {
   const gapOfUses = uses.gap ?? gaps.get('roles')
   if (gapOfUses !== undefined) gaps.set('uses', gapOfUses)
   findings.judge('logins', 'config', { ...settings, ...roles.summary() })
-  findings.judge('mount', 'config', { ...settings, legacySignatures })
+  findings.judge('mount', 'config', { ...settings, now, legacySignatures })
   return review
 }
 
@@ -120,11 +120,15 @@ const startReview = (): Review => ({
 
 const subjectPath = (prefix: string, name: string): string => `${prefix}/${encodeURIComponent(name)}`
 
-type ReviewedSettings = Pick<ReviewFacts['logins'], 'serverId' | 'jwt'>
+type ReviewedSettings = Pick<ReviewFacts['logins'], 'serverId' | 'jwt'> & Pick<ReviewFacts['mount'], 'map'>
 
 async function readSettings({ ports, mount: { accessor } }: MountCall): Promise<ReviewedSettings> {
-  const [client, jwt] = await ports.store.read([key('client-config', accessor), key('jwt-config', accessor)])
-  return defined({ serverId: client?.data.serverId ?? '', jwt: jwt?.data })
+  const [client, jwt, map] = await ports.store.read([
+    key('client-config', accessor),
+    key('jwt-config', accessor),
+    key('organization-map', accessor),
+  ])
+  return defined({ serverId: client?.data.serverId ?? '', jwt: jwt?.data, map: map?.data })
 }
 
 type RolesSummary = Pick<ReviewFacts['logins'], 'hasIamRoles' | 'hasJwtServiceRoles'>

@@ -1,4 +1,4 @@
-import { checksInstances, type Role } from '../../model/role.ts'
+import type { Role } from '../../model/role.ts'
 import { bindingNames } from '../roles/bindings.ts'
 import { claimBindingNames } from '../roles/claim-bindings.ts'
 
@@ -14,14 +14,13 @@ const WIDE_BINDINGS = ['bound_account_id', 'bound_region']
  * narrows it further.
  */
 export function admitsWholeAccount(role: Role): boolean {
-  const { authType, bound, boundIamPrincipalArns: arns, claims = {}, roleTag } = role
+  const { bound, boundIamPrincipalArns: arns, claims = {}, roleTag } = role
   const isNarrowed =
     roleTag !== '' ||
     bindingNames.some(name => !WIDE_BINDINGS.includes(name) && narrows(bound[name])) ||
     claimBindingNames.some(name => !name.startsWith('bound_organization_') && claims[name] !== undefined)
   if (isNarrowed) return false
-  if (arns.length > 0) return arns.some(namesWholeAccount)
-  return authType === 'jwt' || checksInstances(role)
+  return arns.length === 0 || arns.some(namesWholeAccount)
 }
 
 /** Reports whether the value of a binding excludes anything. A bare `*` matches every value. */

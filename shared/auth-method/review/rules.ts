@@ -1,3 +1,4 @@
+import { isMapStale } from '../../model/organization.ts'
 import { wildcardArnsOf } from '../../model/role.ts'
 import type { ReviewedKind, ReviewFacts, ReviewSource, Severity } from './facts.ts'
 import { admitsWholeAccount, namesWholeAccount } from './role-width.ts'
@@ -71,6 +72,16 @@ export const reviewRules = {
     fix: 'find out who changed federation in the account, then delete this issuer',
     find: ({ account, superseded }) =>
       superseded ? `another issuer now speaks for the account ${account}` : undefined,
+  },
+  'map-stale': {
+    severity: 'high',
+    about: 'mount',
+    source: 'settings',
+    fix: 'read last_error of config/organization, and give the role of the organization its rights',
+    find: ({ map, now }) =>
+      map && isMapStale(map, now)
+        ? 'the map of the organization is too old, so roles that bind an organization admit nobody'
+        : undefined,
   },
   'tags-without-principal': {
     severity: 'high',

@@ -152,6 +152,14 @@ describe('a review of a mount', () => {
     ['issuer-fault', planted => storeIssuer(planted, { lastError: 'status' })],
     ['issuer-replaced', planted => storeIssuer(planted, { superseded: true })],
     [
+      'map-stale',
+      async ({ accessor }) => {
+        const map = { accounts: 1, completedAt: clock.now() - 2 * 3_600_000, maxAge: 3600 }
+        await tableStore(cluster).commit(createItem(key('organization-map', accessor), map))
+        return 'config'
+      },
+    ],
+    [
       'weak-certificate',
       async ({ path }) => {
         await done('POST', `${path}/config/certificate/dsa`, {

@@ -43,6 +43,14 @@ test.each<[string, Role, boolean]>([
     inferringRole({ boundIamPrincipalArns: [], bound: account }),
     true,
   ],
+  [
+    'an iam role of an organization',
+    {
+      ...iamRole({ boundIamPrincipalArns: [] }),
+      claims: { bound_organization_id: ['o-a1b2c3d4e5'] },
+    },
+    true,
+  ],
   ['a jwt role of an organization', jwt({ claims: { bound_organization_id: ['o-a1b2c3d4e5'] } }), true],
   ['a jwt role of a function', jwt({ claims: { bound_lambda_function_arn: ['a'] } }), false],
 ])('%s', (_, role, whole) => {

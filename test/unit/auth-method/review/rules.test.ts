@@ -46,7 +46,8 @@ const issuer: StoredIssuer = {
   fetchedAt: 0,
   changedAt: 0,
 }
-const mount = { jwt, legacySignatures: false }
+const mount = { jwt, now: 3_600_000, legacySignatures: false }
+const map = { accounts: 1, completedAt: 0, maxAge: 3600 }
 const logins = { serverId: 'vault.example', jwt, hasIamRoles: true, hasJwtServiceRoles: true }
 const certificate = { now: 0, endsAt: 30 * DAY, isModern: true, legacySignatures: false }
 const principal = { arn: APP, bindsPods: false, principal: { arn: APP, uniqueId: 'AROA1' } }
@@ -88,6 +89,11 @@ const vectors: Record<ReviewRuleName, readonly Vector[]> = {
   'issuer-replaced': [
     ['issuer', 'the only issuer', issuer, undefined],
     ['issuer', 'a superseded issuer', { ...issuer, superseded: true }, 'another issuer now speaks'],
+  ],
+  'map-stale': [
+    ['mount', 'no organization', mount, undefined],
+    ['mount', 'a map of max_age', { ...mount, map }, undefined],
+    ['mount', 'an older map', { ...mount, map, now: 3_600_001 }, 'too old'],
   ],
   'tags-without-principal': [
     ['role', 'a principal', of(jwtRole({ claims: { bound_principal_tags: { a: ['b'] } } })), undefined],
@@ -175,7 +181,7 @@ const vectors: Record<ReviewRuleName, readonly Vector[]> = {
   ],
   'several-audiences': [
     ['mount', 'one audience', mount, undefined],
-    ['mount', 'no config/jwt', { legacySignatures: false }, undefined],
+    ['mount', 'no config/jwt', { now: 0, legacySignatures: false }, undefined],
     ['mount', 'several', { ...mount, jwt: { ...jwt, allowSeveralAudiences: true } }, 'several audiences'],
   ],
   'principal-changed': [
