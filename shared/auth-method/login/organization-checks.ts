@@ -1,7 +1,8 @@
 import { createRefusal } from '../../api/errors.ts'
 import type { LoginType, Role } from '../../model/role.ts'
+import type { ItemStore } from '../../ports.ts'
 import type { LoginCheck } from './checks.ts'
-import type { OrganizationFacts, PlaceLookUp, ReadItems } from './organization-facts.ts'
+import type { OrganizationFacts, PlaceLookUp } from './organization-facts.ts'
 
 const names = ['bound_organization_id', 'bound_organization_path'] as const
 
@@ -32,7 +33,7 @@ export const organizationChecks: readonly LoginCheck<CheckedFacts>[] = names.map
  */
 export async function lookUpOrganization(
   call: PlaceLookUp,
-  read: ReadItems,
+  read: ItemStore['read'],
   type: LoginType,
   role: Role,
   account: string,

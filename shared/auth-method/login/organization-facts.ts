@@ -1,7 +1,3 @@
-import type { ItemStore } from '../../ports.ts'
-
-export type ReadItems = ItemStore['read']
-
 /** The mount and the time of a look-up. */
 export interface PlaceLookUp {
   mount: { accessor: string }

@@ -1,9 +1,10 @@
 import { ApiError } from '../../api/errors.ts'
 import { isMapStale } from '../../model/organization.ts'
 import type { Role } from '../../model/role.ts'
+import type { ItemStore } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import { type ClaimFacts, claimRules } from '../roles/claim-bindings.ts'
-import type { OrganizationFacts, PlaceLookUp, ReadItems } from './organization-facts.ts'
+import type { OrganizationFacts, PlaceLookUp } from './organization-facts.ts'
 
 /**
  * Compares the place of an account in its organization with the bindings of an ec2 or iam role. The place is in the
@@ -13,7 +14,7 @@ import type { OrganizationFacts, PlaceLookUp, ReadItems } from './organization-f
  */
 export async function gatherOrganization(
   { mount: { accessor }, now }: PlaceLookUp,
-  read: ReadItems,
+  read: ItemStore['read'],
   role: Role,
   account: string,
 ): Promise<OrganizationFacts> {
