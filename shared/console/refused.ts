@@ -57,6 +57,7 @@ const advices: readonly (readonly [rule: RegExp, advice: string])[] = [
     /^(role-type|role-required|instance-identity-role)$/,
     'Log in by the type of the role, or use another role.',
   ],
+  [/^organization-stale$/, 'Read last_error of config/organization, and mend what failed.'],
   [/^root-policy$/, 'Remove the policy root from the role.'],
   [/^no-alias$/, 'Change the alias in config/identity, or send a login that has the value.'],
   [/^source-address$/, 'Log in from an admitted network, or change token_bound_cidrs of the role.'],
