@@ -147,7 +147,10 @@ describe.each(lives)('a cluster as $name', ({ begins, mode, works }) => {
     expect(answers.filter(({ status }) => status >= 500)).toEqual([])
     // an endpoint that is refused in all modes would be untested
     expect(answers.filter(({ status }) => status < 300).length).toBeGreaterThan(works)
-    expect(west().told.filter(({ level }) => level === 'error')).toEqual([])
+    const errors = west().told.filter(({ level }) => level === 'error')
+    // these clusters reach no AWS, so the round that a write of config/organization starts fails
+    const own = errors.filter(error => !JSON.stringify(error).includes('there is no AWS here'))
+    expect(own).toEqual([])
   })
 })
 
