@@ -17,6 +17,7 @@ import { createDocumentAuthority } from '../../infra/local/provider/documents/au
 import { signInstanceDocument } from '../../infra/local/provider/documents/document.ts'
 import { buildBundlesOfSources } from '../../infra/local/template/synth.ts'
 import { packTarball, readEntries } from '../../infra/release/archives.ts'
+import { proveOptions } from '../support/programs/prove-options.ts'
 import { call } from '../support/service/api.ts'
 import { EmulatedAccount } from './account.ts'
 import type { AdaptableTemplate } from './adaptations.ts'
@@ -197,20 +198,10 @@ export class ProvedAccount {
     this.printed = ''
     this.said = []
     const options: ProveOptions = {
+      ...proveOptions,
       region: EMULATED.region,
       peerRegion: this.peer?.emulator.region,
-      eksCluster: undefined,
-      profile: undefined,
       release: this.release,
-      limit: undefined,
-      subnet: undefined,
-      isDry: false,
-      isCleanup: false,
-      keeps: false,
-      isResume: false,
-      json: true,
-      showsAccount: false,
-      words: [],
       ...more,
     }
     return prove(options, {

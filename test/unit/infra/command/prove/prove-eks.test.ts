@@ -10,6 +10,7 @@ import { prove } from '../../../../../infra/command/prove/prove.ts'
 import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
 import { createLocalAuthority } from '../../../../../infra/local/gateway/tls.ts'
 import { runContainer } from '../../../../support/programs/pod.ts'
+import { proveOptions } from '../../../../support/programs/prove-options.ts'
 import { AccountInMemory } from './account-in-memory.ts'
 import { answerAsCluster } from './cluster-answers.ts'
 import { KubernetesInMemory, SERVED_LOG } from './kubernetes-in-memory.ts'
@@ -69,22 +70,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-const options: ProveOptions = {
-  region: 'eu-west-1',
-  peerRegion: undefined,
-  eksCluster: CLUSTER,
-  profile: undefined,
-  release: undefined,
-  limit: undefined,
-  subnet: undefined,
-  isDry: false,
-  isCleanup: false,
-  keeps: false,
-  isResume: false,
-  json: true,
-  showsAccount: false,
-  words: [],
-}
+const options: ProveOptions = { ...proveOptions, region: 'eu-west-1', eksCluster: CLUSTER }
 
 const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 

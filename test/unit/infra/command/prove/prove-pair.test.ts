@@ -7,6 +7,7 @@ import { listJournaledRuns, parseProveJournal } from '../../../../../infra/comma
 import { peerParts, proveParts, stackNameInRun } from '../../../../../infra/command/prove/names.ts'
 import { prove } from '../../../../../infra/command/prove/prove.ts'
 import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
+import { proveOptions } from '../../../../support/programs/prove-options.ts'
 import { AccountInMemory } from './account-in-memory.ts'
 import { writeRelease } from './release-folder.ts'
 
@@ -40,22 +41,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const options: ProveOptions = {
-  region: REGIONS.first,
-  peerRegion: REGIONS.peer,
-  eksCluster: undefined,
-  profile: undefined,
-  release: undefined,
-  limit: undefined,
-  subnet: undefined,
-  isDry: false,
-  isCleanup: false,
-  keeps: false,
-  isResume: false,
-  json: true,
-  showsAccount: false,
-  words: [],
-}
+const options: ProveOptions = { ...proveOptions, region: REGIONS.first, peerRegion: REGIONS.peer }
 
 const accountIn = (region: string): AccountInMemory => {
   const found = accounts[region]

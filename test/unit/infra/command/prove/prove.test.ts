@@ -8,6 +8,7 @@ import { proveParts } from '../../../../../infra/command/prove/names.ts'
 import { probes } from '../../../../../infra/command/prove/probes.ts'
 import { prove } from '../../../../../infra/command/prove/prove.ts'
 import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
+import { proveOptions } from '../../../../support/programs/prove-options.ts'
 import { AccountInMemory } from './account-in-memory.ts'
 import { answerAsCluster } from './cluster-answers.ts'
 import { writeRelease } from './release-folder.ts'
@@ -42,22 +43,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const options: ProveOptions = {
-  region: 'eu-west-1',
-  peerRegion: undefined,
-  eksCluster: undefined,
-  profile: undefined,
-  release: undefined,
-  limit: undefined,
-  subnet: undefined,
-  isDry: false,
-  isCleanup: false,
-  keeps: false,
-  isResume: false,
-  json: true,
-  showsAccount: false,
-  words: [],
-}
+const options: ProveOptions = { ...proveOptions, region: 'eu-west-1' }
 
 const start = (more: Partial<ProveOptions> = {}, answer = true) =>
   prove(
