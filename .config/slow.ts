@@ -8,7 +8,6 @@ export const SLOW: readonly string[] = [
   'crash/points',
   'faults/unfinished-roles',
   'login/organization',
-  'login/organization-map',
   'login/organization-map-large',
   'mounts/removal',
   'rotate-root/crash',
