@@ -13,6 +13,10 @@ export const reasons: readonly Reason[] = [
     action: 'logs:',
     because: `${BY_LAMBDA}; the carrier’s own requests are tested by test/infra/audit-carrier.test.ts`,
   },
+  {
+    action: 'organizations:',
+    because: 'rounds run on an embedded host (test/integration/alone/login/organization-map.test.ts)',
+  },
   { action: 'sqs:', because: `${BY_LAMBDA}: it keeps what a function could not take` },
   { action: 'Stream', because: `${BY_LAMBDA}: it reads the stream of a table` },
   { action: 'dynamodb:GetRecords', because: `${BY_LAMBDA}: it reads the stream of a table` },
