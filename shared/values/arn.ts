@@ -95,10 +95,14 @@ export const iamArn = (entity: IamEntity): string =>
   `arn:${entity.partition}:iam::${entity.account}:${entity.type}/${entity.path === '' ? '' : `${entity.path}/`}${entity.name}`
 
 /** Reports whether a role matches a pattern of the deployment's IAM policy, in which `*` matches any text. */
-export const matchesRolePattern = (pattern: string, role: string): boolean =>
+const matchesRolePattern = (pattern: string, role: string): boolean =>
   new RegExp(
     `^${pattern
       .split('*')
       .map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
       .join('.*')}$`,
   ).test(role)
+
+/** Reports whether a deployment may assume a role. @param patterns of the setting `assumableRoleArns` */
+export const isAssumableRole = (patterns: readonly string[], role: string): boolean =>
+  patterns.some(pattern => matchesRolePattern(pattern, role))

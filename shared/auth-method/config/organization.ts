@@ -12,6 +12,7 @@ import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { OrganizationConfig } from '../../model/organization.ts'
 import { removeItem, replaceItem } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { parseIamEntity } from '../../values/arn.ts'
 import { formatTime } from '../../values/time.ts'
 import { warnAboutRole } from './sts.ts'
 
@@ -45,6 +46,8 @@ export async function writeOrganization(call: MountCall<typeof organizationField
   }
   if (next.maxAge < SHORTEST || next.maxAge > LONGEST)
     throw invalidRequestError('max_age must be from 30 minutes to 24 hours')
+  if (next.role !== '' && parseIamEntity(next.role)?.type !== 'role')
+    throw invalidRequestError('role must be the ARN of an IAM role')
   if (next.externalId !== '' && next.role === '') throw invalidRequestError('external_id needs role')
   const place = key('organization-map', call.mount.accessor)
   const [map] = await call.ports.store.read([place])

@@ -11,7 +11,7 @@ import { textField } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { StsRoleConfig } from '../../model/config.ts'
 import { replaceItem } from '../../storage/changes.ts'
-import { matchesRolePattern, parseIamEntity } from '../../values/arn.ts'
+import { isAssumableRole, parseIamEntity } from '../../values/arn.ts'
 import { unsupportedRegionFault } from '../../values/region.ts'
 
 export const stsRoleFields = {
@@ -50,7 +50,7 @@ export function warnAboutRole(field: string, role: string, assumable: readonly s
   const warnings: string[] = []
   if (entity?.type !== 'role')
     warnings.push(unsupportedRegionFault(role, field) ?? `${field} is not the ARN of an IAM role`)
-  else if (!assumable.some(pattern => matchesRolePattern(pattern, role))) {
+  else if (!isAssumableRole(assumable, role)) {
     warnings.push(`this deployment is not allowed to assume ${field}: widen its setting assumableRoleArns`)
   }
   return warnings

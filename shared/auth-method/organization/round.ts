@@ -4,6 +4,7 @@ import { type OrganizationConfig, type OrganizationMap, OWN_ACCOUNT } from '../.
 import type { AwsTarget } from '../../ports.ts'
 import { type Change, removeItem, replaceItem } from '../../storage/changes.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
+import { isAssumableRole } from '../../values/arn.ts'
 import { buildProviderSettings } from '../config/accounts.ts'
 import { type PlannedPage, packAccounts, planNextPages, planParent, unpackAccounts } from './walk.ts'
 
@@ -109,6 +110,8 @@ async function createPacedReader({ ports, deadline }: JobRun, mount: string, con
   const [client] = await store.read([key('client-config', mount)])
   const settings = await buildProviderSettings(client, cipher)
   const { role, externalId } = config
+  if (role !== '' && !isAssumableRole(deployment.assumableRoles, role))
+    throw new RoundFault('this deployment is not allowed to assume role: widen its setting assumableRoleArns')
   const target: AwsTarget = {
     account: role === '' ? OWN_ACCOUNT : (role.split(':')[4] ?? ''),
     region: deployment.region,

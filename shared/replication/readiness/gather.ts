@@ -5,7 +5,7 @@ import type { AwsClientConfig, StsRoleConfig } from '../../model/config.ts'
 import { isAuthMethodMount } from '../../model/mount.ts'
 import type { Deployment } from '../../ports.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
-import { matchesRolePattern } from '../../values/arn.ts'
+import { isAssumableRole } from '../../values/arn.ts'
 import { formatTime } from '../../values/time.ts'
 
 /** Maximum number of settings that a readiness answer lists. */
@@ -117,7 +117,7 @@ export const findUnassumableRole = (
   { role }: Readonly<StsRoleConfig>,
   { assumableRoles }: Pick<Deployment, 'assumableRoles'>,
 ): PlacedSetting[] =>
-  assumableRoles.some(pattern => matchesRolePattern(pattern, role))
+  isAssumableRole(assumableRoles, role)
     ? []
     : [
         {

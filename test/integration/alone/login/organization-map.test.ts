@@ -203,6 +203,15 @@ describe('a map of a thousand accounts', () => {
   })
 })
 
+test('a role that is no ARN is refused', async () => {
+  const { path: other } = await at.mountAt()
+  expect(await at.host.api('POST', `${other}/config/organization`, { role: 'web' })).toMatchObject({
+    status: 400,
+    body: { errors: ['role must be the ARN of an IAM role'] },
+  })
+  expect((await at.host.api('GET', `${other}/config/organization`)).status).toBe(404)
+})
+
 test('without config/organization no account satisfies a bound, and a deleted map admits nobody', async () => {
   const other = await at.mountAt()
   const role = await at.roleAt(other.path, { bound_organization_id: ORGANIZATION })

@@ -10,7 +10,7 @@ import { stsRoleFields, writeStsRole } from '../../../../shared/auth-method/conf
 import { metadataNamesOf, selectLoginMetadata } from '../../../../shared/auth-method/login/metadata.ts'
 import type { AwsClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
-import { matchesRolePattern } from '../../../../shared/values/arn.ts'
+import { isAssumableRole } from '../../../../shared/values/arn.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { item, plainCipher } from '../../../support/tables/items.ts'
 import { mount } from '../../tokens/support.ts'
@@ -248,6 +248,6 @@ describe('STS roles of other accounts', () => {
     ['arn.aws:iam::444455556666:role/cloud-auth-x', role, false],
     ['(', role, false],
   ])('the assumable-role pattern %s matches %s: %s', (pattern, arn, expected) => {
-    expect(matchesRolePattern(pattern, arn)).toBe(expected)
+    expect(isAssumableRole([pattern], arn)).toBe(expected)
   })
 })
