@@ -17,7 +17,7 @@ const SECONDS = 4
 const WARM_UP = 2
 const ROUNDS = 3
 /** tokens that log in once: more than a round uses, for each round and the warm-up */
-const ONCE = 3000 * (ROUNDS + 1)
+const ONCE = 8000 * (ROUNDS + 1)
 
 /**
  * `--jwt`: compares logins by token with iam logins, and a forged token with a malformed one, in turns at 64 clients.
