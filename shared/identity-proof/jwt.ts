@@ -43,6 +43,10 @@ const LONGEST_TEXT = 2048
 const AWS_CLAIMS = 'https://sts.amazonaws.com/'
 
 const malformed = createRefusal('jwt-form', 'jwt is not a signed token of the expected form')
+const otherSubject = createRefusal(
+  'jwt-subject',
+  'the subject of the token is not the user or role that asked AWS for it: ask without SubjectMode',
+)
 const UNTRUSTED = 'the issuer of the token is not trusted here'
 
 /** Builds a refusal that does not say more than that the issuer is not trusted. */
@@ -76,6 +80,9 @@ export function parseJwt(text: string): Result<ParsedJwt, Refusal> {
   const issuer = parseAwsIssuer(read.iss)
   if (!issuer) return failed(untrustedIssuer('jwt-issuer'))
   const { iss: _, ...rest } = read
+  // with a subject mode, `sub` is a name that another identity provider chose, and may look like any ARN
+  const principal = read.aws['principal_id']
+  if (principal !== undefined && principal !== read.sub) return failed(otherSubject)
   return ok({ ...rest, alg, kid, issuer, signed: Buffer.from(`${head}.${body}`), signature })
 }
 

@@ -26,15 +26,17 @@ export const ecKey: IssuerKey = {
   y: publicJwks.ec.y ?? '',
 }
 
+const ARN = `arn:aws:iam::${ACCOUNT}:role/svc/app`
+
 /** The claims of the usual token. */
 export const usualClaims = {
   iss: ISSUER,
-  sub: `arn:aws:iam::${ACCOUNT}:role/svc/app`,
+  sub: ARN,
   aud: 'https://cloud-auth.example',
   iat: NOW,
   exp: NOW + 300,
   jti: 'a1b2',
-  'https://sts.amazonaws.com/': { aws_account: ACCOUNT, org_id: 'o-a1b2c3d4e5' },
+  'https://sts.amazonaws.com/': { aws_account: ACCOUNT, principal_id: ARN, org_id: 'o-a1b2c3d4e5' },
 }
 
 export const encoded = (value: unknown): string =>

@@ -39,6 +39,7 @@ export function claimsOf(
     jti: randomUUID(),
     'https://sts.amazonaws.com/': {
       aws_account: from.account,
+      principal_id: more['sub'] ?? from.sub,
       source_region: 'eu-west-1',
       org_id: ORGANIZATION,
       ou_path: [PATH],

@@ -23,6 +23,9 @@ const whyOf = (text: string): string => {
   return read.ok ? 'accepted' : read.fault.why
 }
 const { iat: _, ...withoutIat } = usualClaims
+const AWS_CLAIMS = 'https://sts.amazonaws.com/'
+const withPrincipal = (principal_id: unknown) =>
+  signToken({ ...usualClaims, [AWS_CLAIMS]: { ...usualClaims[AWS_CLAIMS], principal_id } })
 const [head = '', body = '', tail = ''] = signToken().split('.')
 const json = JSON.stringify(usualClaims)
 
@@ -39,6 +42,10 @@ test('a token of the usual form is read with its claims', () => {
       exp: NOW + 300,
     },
   })
+})
+
+test('a token without principal_id is accepted', () => {
+  expect(whyOf(withPrincipal(undefined))).toBe('accepted')
 })
 
 describe('the form of a token', () => {
@@ -98,6 +105,8 @@ describe('the form of a token', () => {
     ['nbf as a text', signToken({ ...usualClaims, nbf: String(NOW) }), 'jwt-form'],
     ['deep nesting', signToken({ ...usualClaims, pad: [[[[[[[[]]]]]]]] }), 'jwt-form'],
     ['33 KiB', signToken({ ...usualClaims, pad: 'a'.repeat(33 * 1024) }), 'jwt-form'],
+    ['a subject of another provider', withPrincipal(`${usualClaims.sub}-other`), 'jwt-subject'],
+    ['a principal that is no text', withPrincipal(null), 'jwt-subject'],
     ['another issuer', signToken({ ...usualClaims, iss: 'https://accounts.google.com' }), 'jwt-issuer'],
   ]
   test.each(rows)('with %s is refused', (_name, text, why) => expect(whyOf(text)).toBe(why))

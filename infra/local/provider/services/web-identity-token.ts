@@ -58,6 +58,7 @@ function contextOf({ aws, caller, region }: Call): Record<string, unknown> {
   const { facts, expiresAt } = caller.session ?? {}
   return {
     aws_account: caller.account,
+    principal_id: caller.permissionArn,
     source_region: region,
     ...(place ? { org_id: place.organizationId, ou_path: place.pathAsText ? place.path : [place.path] } : {}),
     ...(expiresAt === undefined ? {} : { original_session_exp: new Date(expiresAt).toISOString() }),
