@@ -48,7 +48,7 @@ export interface CommitOptions {
 export type OneOrMore<T> = T | readonly T[]
 
 export interface ListPage {
-  /** only names after this one */
+  /** only names after this one; empty: all names */
   after?: string
   limit?: number
 }

@@ -13,18 +13,18 @@ export interface DynamoDbQuery {
   Limit?: number
 }
 
-/** Returns the query for the items of one partition, by name. */
+/** Returns the query for the items of one partition, by name. DynamoDB refuses a key condition with an empty name. */
 export const buildPartitionQuery = (
   tables: TableNames,
   kind: Kind,
   pk: string,
-  { after, limit }: { after?: string; limit?: number } = {},
+  { after = '', limit }: { after?: string; limit?: number } = {},
 ): DynamoDbQuery =>
   defined({
     TableName: tableNameOf(tables, { kind }),
     ConsistentRead: true as const,
-    KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-    ExpressionAttributeValues: defined({ ':pk': pk, ':after': after }),
+    KeyConditionExpression: after === '' ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+    ExpressionAttributeValues: { ':pk': pk, ...(after === '' ? {} : { ':after': after }) },
     Limit: limit,
   })
 
