@@ -1,6 +1,7 @@
 import { ApiError } from '../api/errors.ts'
 import { type ChangeGroup, commitEachGroup, countGroupOutcomes } from '../jobs/commit-each.ts'
 import { hasTimeLeft, type JobResult, type JobRun, processEach } from '../jobs/job.ts'
+import { listPages } from '../jobs/list-pages.ts'
 import { type ScanPlace, scanAllItems, scanStartPlace } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
 import { accessorOfToken } from '../model/token.ts'
@@ -126,14 +127,12 @@ async function serving(run: JobRun): Promise<ClusterRead> {
 
 /** Removes the mount's items of a kind. @returns false if no time is left */
 async function emptyPartitions(run: JobRun, kind: KindDeletedWith<'mount'>, mount: string): Promise<boolean> {
-  for (let more = true; more; ) {
-    const page = await run.ports.store.list<Kind>(itemPartitions(kind, mount), { limit: PAGE })
+  for await (const { items } of listPages<Kind>(run.ports, itemPartitions(kind, mount), PAGE)) {
     const removed = await commitRemovals(
       run,
-      page.map(item => withPointers(item).map(removeItem)),
+      items.map(item => withPointers(item).map(removeItem)),
     )
     if (!removed || !hasTimeLeft(run)) return false
-    more = page.length === PAGE
   }
   return true
 }

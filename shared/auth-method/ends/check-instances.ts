@@ -1,5 +1,6 @@
 import { commitEachGroup, countGroupOutcomes } from '../../jobs/commit-each.ts'
 import { hasTimeLeft, type JobRun } from '../../jobs/job.ts'
+import { listPages } from '../../jobs/list-pages.ts'
 import type { InstanceRound } from '../../model/instance.ts'
 import { isAuthMethodMount } from '../../model/mount.ts'
 import { replaceItem } from '../../storage/changes.ts'
@@ -78,13 +79,16 @@ async function checkMounts(
   counts: RunCounts,
 ): Promise<InstanceRound['next']> {
   for (const mount of mounts.filter(one => one >= first)) {
-    let after = mount === first ? start : ''
-    for (let more = true; more; ) {
-      if (!hasTimeLeft(run)) return { mount, after }
-      const page = await run.ports.store.list(itemPartitions('instance', mount), { after, limit: PAGE })
-      await checkPage(run, mount, page, counts)
-      after = page.at(-1)?.sk ?? after
-      more = page.length === PAGE
+    const after = mount === first ? start : ''
+    if (!hasTimeLeft(run)) return { mount, after }
+    for await (const { items, next } of listPages(
+      run.ports,
+      itemPartitions('instance', mount),
+      PAGE,
+      after,
+    )) {
+      await checkPage(run, mount, items, counts)
+      if (next !== undefined && !hasTimeLeft(run)) return { mount, after: next }
     }
   }
   return undefined

@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
 import { hasTimeLeft, type JobResult, type JobRun } from '../../jobs/job.ts'
+import { listPages } from '../../jobs/list-pages.ts'
 import { type OrganizationConfig, type OrganizationMap, OWN_ACCOUNT } from '../../model/organization.ts'
 import type { AwsTarget } from '../../ports.ts'
 import { type Change, removeItem, replaceItem } from '../../storage/changes.ts'
@@ -224,11 +225,9 @@ async function deleteAccounts(
 }
 
 async function listAccounts({ ports }: JobRun, mount: string): Promise<string[]> {
-  const where = itemPartitions('organization-account', mount)
   const found: string[] = []
-  for (let after = ''; ; after = found.at(-1) ?? '') {
-    const page = await ports.store.list(where, { after, limit: LISTED_AT_ONCE })
-    found.push(...page.map(item => item.sk))
-    if (page.length < LISTED_AT_ONCE) return found
-  }
+  const where = itemPartitions('organization-account', mount)
+  for await (const { items } of listPages(ports, where, LISTED_AT_ONCE))
+    found.push(...items.map(item => item.sk))
+  return found
 }

@@ -1,6 +1,6 @@
 import type { MountCall } from '../../api/call.ts'
+import { listPages } from '../../jobs/list-pages.ts'
 import type { Item, ItemPartitions, Kind } from '../../storage/kinds.ts'
-import { defined } from '../../values/defined.ts'
 
 /** The maximum number of items of a kind that a review visits. */
 const MOST_ITEMS = 10_000
@@ -16,25 +16,25 @@ const PAGE_OF_MANY = 100
  * @returns why items are left; undefined if all were visited
  */
 export async function visitItems<K extends Kind>(
-  { ports: { store, clock } }: Pick<MountCall, 'ports'>,
+  { ports }: Pick<MountCall, 'ports'>,
   { kind, pks }: ItemPartitions<K>,
   until: number,
   visit: (item: Item<K>) => void,
 ): Promise<string | undefined> {
   const limit = pks.length === 1 ? PAGE : PAGE_OF_MANY
   let visited = 0
+  const isTimeUp = () => ports.clock.now() >= until
+  const timeGap = () => `the time was up after ${visited} items`
   const visitPartition = async (pk: string): Promise<string | undefined> => {
-    let after: string | undefined
-    do {
-      if (clock.now() >= until) return `the time was up after ${visited} items`
-      const page = await store.list({ kind, pks: [pk] }, defined({ after, limit }))
-      for (const item of page) {
+    if (isTimeUp()) return timeGap()
+    for await (const { items, next } of listPages(ports, { kind, pks: [pk] }, limit)) {
+      for (const item of items) {
         if (visited === MOST_ITEMS) return `only the first ${MOST_ITEMS} items were read`
         visited += 1
         visit(item)
       }
-      after = page.length < limit ? undefined : page.at(-1)?.sk
-    } while (after !== undefined)
+      if (next !== undefined && isTimeUp()) return timeGap()
+    }
     return undefined
   }
   return (await Promise.all(pks.map(visitPartition))).find(why => why !== undefined)

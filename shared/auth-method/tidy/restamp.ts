@@ -1,10 +1,10 @@
 import { hasTimeLeft, type JobResult, type JobRun, processEach } from '../../jobs/job.ts'
+import { listPages } from '../../jobs/list-pages.ts'
 import { recordKeepsJournal } from '../../model/cluster.ts'
 import type { TidySettings, TidyStamp } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replaceItem } from '../../storage/changes.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
-import { defined } from '../../values/defined.ts'
 import { defaultTidySettings, type TidyList, tidyListKinds, tidyTimes } from './settings.ts'
 
 export interface TtlUpdateJob {
@@ -34,22 +34,19 @@ export async function updateListTtls(run: JobRun, job: TtlUpdateJob): Promise<Jo
   const settings = stored?.data ?? defaultTidySettings
   const { kind, pks } = itemPartitions(tidyListKinds[job.list], job.mount)
   let { partition, after, settling } = job
-  while (partition < pks.length) {
-    const page = await store.list(
-      { kind, pks: pks.slice(partition, partition + 1) },
-      defined({ limit: PAGE, after: after || undefined }),
-    )
-    const cluster = await run.cluster()
-    if (!cluster) return 'done'
-    const { failed } = await processEach(
-      page,
-      async item => (await store.commit([stampedFor(item, settings)], cluster)) === 'done',
-    )
-    if (failed > 0) settling = undefined
-    const isLast = page.length < PAGE
-    if (isLast) partition += 1
-    after = isLast ? '' : (page.at(-1)?.sk ?? '')
-    if (!hasTimeLeft(run)) return { again: { ...job, partition, after, settling } }
+  for (; partition < pks.length; partition++, after = '') {
+    const where = { kind, pks: pks.slice(partition, partition + 1) }
+    for await (const { items, next } of listPages(run.ports, where, PAGE, after)) {
+      const cluster = await run.cluster()
+      if (!cluster) return 'done'
+      const { failed } = await processEach(
+        items,
+        async item => (await store.commit([stampedFor(item, settings)], cluster)) === 'done',
+      )
+      if (failed > 0) settling = undefined
+      const place = next === undefined ? { partition: partition + 1, after: '' } : { partition, after: next }
+      if (!hasTimeLeft(run)) return { again: { ...job, ...place, settling } }
+    }
   }
   const cluster = await run.cluster()
   if (cluster && settling === (stored?.rev ?? DEFAULTS))

@@ -1,12 +1,12 @@
 import { type Call, type CallOutcome, dataAnswer, type EarlyCall } from '../../api/call.ts'
 import { prefetchJournalView, readJournalView } from '../../api/early-look.ts'
 import { listFields, readPageParameters } from '../../api/listing.ts'
+import { listPages } from '../../jobs/list-pages.ts'
 import type { JournalHead } from '../../journal/head.ts'
 import { type ClusterRecord, linkToPrimaryOf } from '../../model/cluster.ts'
 import type { DifferenceReport, DivergingKey } from '../../model/secondary.ts'
 import type { LossAnswer } from '../../set/loss.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
-import { defined } from '../../values/defined.ts'
 import { formatTime } from '../../values/time.ts'
 import { divergingKeysOf, isDivergingKeyGivenUp, shortKeyName } from '../secondary/diverging.ts'
 import { describeItemForOperator } from './describe-item.ts'
@@ -114,13 +114,9 @@ async function readLostEntries(
   const { after = '', limit = USUAL } = readPageParameters(call.parameters)
   const page = newPage(after, Math.min(limit, MOST))
   let counts: Counts = { commits: 0, kinds: {} }
-  const { store } = call.ports
-  const [part = ''] = after.split('#')
   const seen = new Set<string>()
-  let from = part
-  let parts: readonly (Item<'report'> | undefined)[] =
-    part === '' ? [] : await store.read([key('report', part)])
-  for (let read = 0; ; read += PARTS) {
+  let read = 0
+  for await (const parts of readParts(call.ports, after.split('#')[0])) {
     for (const entry of parts.flatMap(one => (one ? entriesOf(one, mountsOf(call)) : []))) {
       if (seen.has(entry.position)) continue
       if (page.add(entry) !== 'before') seen.add(entry.position)
@@ -128,10 +124,18 @@ async function readLostEntries(
     }
     if (page.isFull() && after !== '') return page.found()
     if (read >= MOST_PARTS) return { ...page.found(), counts: { ...counts, more: true } }
-    parts = await store.list(itemPartitions('report'), defined({ after: from || undefined, limit: PARTS }))
-    from = parts.at(-1)?.sk ?? from
-    if (parts.length === 0) return { ...page.found(), ...(after === '' ? { counts } : {}) }
+    read += PARTS
   }
+  return { ...page.found(), ...(after === '' ? { counts } : {}) }
+}
+
+/** Yields the named report part, and then the parts after it, in pages. */
+async function* readParts(
+  ports: Call['ports'],
+  name = '',
+): AsyncGenerator<readonly (Item<'report'> | undefined)[]> {
+  yield name === '' ? [] : await ports.store.read([key('report', name)])
+  for await (const { items } of listPages(ports, itemPartitions('report'), PARTS, name)) yield items
 }
 
 /** Collects the journal entries after a name until the page is full. */

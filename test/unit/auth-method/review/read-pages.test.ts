@@ -15,7 +15,7 @@ async function visited(sizes: readonly number[], readMs = 0) {
     reads += 1
     now += readMs
     const size = sizes[where.pks.indexOf(pk)] ?? 0
-    const from = after === undefined ? 0 : Number(after) + 1
+    const from = after ? Number(after) + 1 : 0
     return Array.from({ length: Math.min(limit, size - from) }, (_, index) => ({ sk: nameOf(from + index) }))
   }
   const ports = portsWith({ store: { list }, clock: { now: () => now } })
