@@ -1,11 +1,4 @@
-/** Returns a function that runs some work once, at its first call. */
-export function runOnce<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined
-  return () => {
-    done ??= work()
-    return done
-  }
-}
+import { runOnce } from '../../values/run-once.ts'
 
 /**
  * Returns a stand-in for an object that has only asynchronous methods. The object is loaded at the first call of

@@ -1,10 +1,10 @@
 import { invalidRequestError } from '../../api/errors.ts'
 import { OWN_ACCOUNT } from '../../model/organization.ts'
 import type { AwsTarget, CallMeter, Clock, ProviderSettings } from '../../ports.ts'
+import { runOnce } from '../../values/run-once.ts'
 import { faultCounterName } from '../../watching/logins.ts'
 import type { LambdaEnvironment } from './environment.ts'
 import { countProviderFault, isInvalidAwsSession, isUnknownAccessKey, providerError } from './faults.ts'
-import { runOnce } from './loaded-later.ts'
 import { createPromiseCache } from './promise-cache.ts'
 import {
   type AccessKeySlot,
