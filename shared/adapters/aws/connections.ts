@@ -86,7 +86,10 @@ export function awaitResponse(call: ClientRequest): Promise<IncomingMessage> {
     call.on('response', resolve)
     call.on('error', reject)
     // Node ends a call with the answer 101 (Switching Protocols) without a response and without an error.
-    call.on('close', () => reject(unreadableAnswerError('the connection ended without an answer')))
+    const rejectClosed = () => reject(unreadableAnswerError('the connection ended without an answer'))
+    call.on('close', rejectClosed)
+    // building an error costs processor time, so answered calls build none
+    call.on('response', () => call.off('close', rejectClosed))
   })
 }
 
