@@ -34,7 +34,7 @@ export async function commitLogin(
   const fresh = { entityId: entropy.uuid(), aliasId: entropy.uuid() }
   const sighting = { ...grant.alias, mount: mount.accessor, now: call.now, fresh }
   const { alias, created, metadata } = ensureIdentityAlias(stored, sighting)
-  const text = generateServiceTokenText(entropy.bytes)
+  const text = () => generateServiceTokenText(entropy.bytes)
   // `call.now` is the time of this attempt; the access-list entry uses the same time
   const facts = { mount, alias, now: call.now, text }
   const recordInstance =
@@ -57,8 +57,8 @@ export interface TokenMintFacts {
   alias: Alias
   /** epoch milliseconds */
   now: number
-  /** text of a new service token; unused for a batch token */
-  text: Secret
+  /** makes the text of a new service token */
+  text: () => Secret
 }
 
 export interface MintedLogin {
@@ -76,7 +76,7 @@ export async function mintLoginToken(
 ): Promise<MintedLogin> {
   const { token, warnings } = buildLoginToken(grant, facts)
   const minted =
-    token.type === 'batch' ? await issueBatchToken(token, cipher) : issueServiceToken(token, facts.text)
+    token.type === 'batch' ? await issueBatchToken(token, cipher) : issueServiceToken(token, facts.text())
   const identityPolicies = sanitisePolicies(facts.alias.policies)
   return {
     ...minted,

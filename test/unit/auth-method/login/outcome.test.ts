@@ -32,7 +32,7 @@ const alias = (parts: Partial<Alias> = {}) =>
 const mint = (granted: GrantParts = {}, around: { mount?: Partial<Mount>; alias?: Partial<Alias> } = {}) =>
   mintLoginToken(
     grant(granted),
-    { mount: mount(around.mount), alias: alias(around.alias), now: NOW, text: new Secret('hvs.new') },
+    { mount: mount(around.mount), alias: alias(around.alias), now: NOW, text: () => new Secret('hvs.new') },
     clearCipher,
   )
 
