@@ -21,7 +21,7 @@ import { type Ec2Proof, verifyDocument } from './login-ec2/proof.ts'
 import * as iam from './login-iam/decide.ts'
 import { buildStsQuestion, gatherIamFacts, lookUpCaller } from './login-iam/gather.ts'
 import type { IamProof } from './login-iam/login.ts'
-import type { JwtProof } from './login-jwt/login.ts'
+import type { JwtProof } from './login-jwt/prepare.ts'
 
 type ExplainCall = MountCall<typeof loginFields>
 
@@ -132,17 +132,17 @@ async function explainIam(call: ExplainCall, proof: IamProof, found: Report, ask
   await preview(call, iam.decideIamLogin(passed, loginPath(call)), gathered.alias, found)
 }
 
-async function explainJwt(call: ExplainCall, { jwt }: JwtProof, found: Report, ask: AskAws): Promise<void> {
+async function explainJwt(call: ExplainCall, proof: JwtProof, found: Report, ask: AskAws): Promise<void> {
   const { jwtLoginSteps: login } = await import('./login-jwt/explained.ts')
   const trusted = await step(found, 'issuer and keys', async () => {
-    const trust = await login.gatherTokenTrust(call, jwt)
+    const trust = await login.gatherTokenTrust(call, proof)
     return { trust, keys: await login.findIssuerKeys(call, trust, ask) }
   })
   if (!trusted) return
   const { trust, keys } = trusted
   const bearer = await step(found, 'signature', () => login.verifyBearer(call, trust, keys))
   if (!bearer) return
-  const { facts, alias } = await login.gatherJwtFacts(call, bearer, trust.config)
+  const { facts, alias } = await login.gatherJwtFacts(call, bearer, trust)
   found.checks.push(...reportVerdicts(login.jwtChecks, facts))
   if (!passes(found)) return
   const passed = enforceChecks(login.jwtChecks, facts)

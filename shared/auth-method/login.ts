@@ -17,6 +17,7 @@ import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { ok } from '../values/result.ts'
+import { runOnce } from '../values/run-once.ts'
 import { defaultClientSettings } from './config/client-settings.ts'
 import { throwLoginRefusal, unknownRoleError } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
@@ -25,7 +26,7 @@ import { ec2LoginPhases } from './login-ec2/login.ts'
 import { type Ec2Proof, type Ec2ProofInput, verifyByRememberedKey } from './login-ec2/proof.ts'
 import { buildStsRequest } from './login-iam/gather.ts'
 import { type IamProof, iamLoginPhases } from './login-iam/login.ts'
-import type { JwtProof } from './login-jwt/login.ts'
+import type { JwtProof } from './login-jwt/prepare.ts'
 
 type Given = SuppliedParameters<typeof loginFields>
 
@@ -68,7 +69,7 @@ function missingFrom(given: Given, has: (name: keyof Given) => boolean): string 
 }
 
 /** Loads the code of logins by token, which most environments never need. */
-const loadJwtLogin = async () => (await import('./login-jwt/login.ts')).jwtLogin
+const loadJwtLogin = runOnce(async () => (await import('./login-jwt/login.ts')).jwtLogin)
 
 /** Reads the proof of a login and verifies it as far as no storage and no AWS call is needed. */
 export async function readLoginProof(given: Given, legacySignatures: boolean): Promise<LoginProof> {
@@ -119,8 +120,7 @@ export async function prepareLogin(
   const accessor = rememberedMount(ports, pathParameters['mount'])?.accessor
   if (accessor === undefined) return { prepared: proof, keys: [] }
   if (proof.type === 'iam') return { prepared: proof, keys: [key('client-config', accessor)] }
-  if (proof.type === 'jwt')
-    return { prepared: proof, keys: (await loadJwtLogin()).keysToRead(early, accessor, proof.jwt) }
+  if (proof.type === 'jwt') return (await loadJwtLogin()).prepare(early, accessor, proof.jwt)
   const guess = proof.document ? undefined : verifyByRememberedKey(ports, accessor, proof.proof)
   const document = proof.document ?? guess?.document
   const keys = [...(guess ? [guess.place] : []), ...(document ? keysOf(document, accessor, early) : [])]

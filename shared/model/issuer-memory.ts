@@ -12,6 +12,8 @@ export interface IssuerMemory {
   results: Map<string, FetchedKeys>
   /** fetches under way, by host */
   running: Map<string, Promise<FetchedKeys>>
+  /** the keys that verified the latest tokens, by issuer and key ID */
+  verifying: Map<string, IssuerKey>
   /** the present minute of fetches that strangers can cause */
   minute: { startedAt: number; fetches: number; bySource: Map<string, number> }
   faultsInRow: number

@@ -17,6 +17,7 @@ const PAUSE_MS = 30_000
 const newMemory = (): IssuerMemory => ({
   results: new Map(),
   running: new Map(),
+  verifying: new Map(),
   minute: { startedAt: 0, fetches: 0, bySource: new Map() },
   faultsInRow: 0,
   pausedUntil: 0,

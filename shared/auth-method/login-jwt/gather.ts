@@ -1,14 +1,11 @@
-import type { AskAws, EarlyCall, MountCall } from '../../api/call.ts'
+import type { AskAws, MountCall } from '../../api/call.ts'
 import { ApiError, createRefusal } from '../../api/errors.ts'
 import { issuerHost } from '../../identity-proof/aws-issuer.ts'
 import type { ParsedJwt, VerifiedJwt } from '../../identity-proof/jwt.ts'
-import { untrustedIssuer, verifyJwt } from '../../identity-proof/jwt.ts'
+import { untrustedIssuer } from '../../identity-proof/jwt.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
 import type { IssuerKey, JwtConfig } from '../../model/jwt.ts'
-import { type Item, type Key, key } from '../../storage/kinds.ts'
-import { parseIamEntity } from '../../values/arn.ts'
-import { lowerAscii } from '../../values/names.ts'
-import { sha256 } from '../../values/secret.ts'
+import { type Item, key } from '../../storage/kinds.ts'
 import { jwtAliasOf } from '../config/identity-jwt.ts'
 import { throwLoginRefusal, unknownRoleError } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
@@ -23,6 +20,15 @@ import {
   rememberedKeys,
   unreachableKeysError,
 } from './fetch-keys.ts'
+import {
+  findTokenPlaces,
+  type JwtProof,
+  type KeyGuess,
+  keysOfLogin,
+  rememberVerifyingKey,
+  type TokenPlaces,
+  verifyWithGuess,
+} from './prepare.ts'
 import { describeToken, findIssuerFault, findTokenFault, identifyBearer } from './token-checks.ts'
 
 type LoginCall = MountCall<typeof loginFields>
@@ -30,6 +36,8 @@ type LoginCall = MountCall<typeof loginFields>
 /** The stored items that decide whether a token is trusted. */
 export interface TokenTrust {
   jwt: ParsedJwt
+  places: TokenPlaces
+  guess: KeyGuess | undefined
   config: JwtConfig
   issuer: Item<'issuer'> | undefined
 }
@@ -40,43 +48,19 @@ export interface IssuerKeys {
   fetched?: Extract<FetchedKeys, { kind: 'keys' }>
 }
 
-/** Returns the name under which a used token is remembered. */
-const spentName = ({ issuer, jti }: ParsedJwt): string => sha256(`${issuer.id}\n${jti}`).toString('base64url')
-
-export const spentKey = (accessor: string, jwt: ParsedJwt): Key<'spent'> =>
-  key('spent', accessor, spentName(jwt))
-
-const roleNameOf = (given: string | undefined, jwt: ParsedJwt): string =>
-  given || lowerAscii(parseIamEntity(jwt.sub)?.name ?? '')
-
-const trustKeys = (accessor: string, jwt: ParsedJwt) =>
-  [key('jwt-config', accessor), key('issuer', accessor, jwt.issuer.id)] as const
-
-const roleKeys = (accessor: string, roleName: string, jwt: ParsedJwt) =>
-  [key('identity-config', accessor), key('role', accessor, roleName), spentKey(accessor, jwt)] as const
-
-/** Returns the keys of everything that a login by token reads, as far as they are known or can be guessed. */
-export function jwtLoginKeys(
-  { parameters, ports }: Pick<EarlyCall<typeof loginFields>, 'parameters' | 'ports'>,
-  accessor: string,
-  jwt: ParsedJwt,
-): Key[] {
-  const roleName = roleNameOf(parameters.role, jwt)
-  const isUsual = ports.keyHints.get(keyHintName.aliasKind(accessor, 'jwt')) === 'full_arn'
-  const alias = isUsual ? [key('alias', accessor, jwt.sub)] : []
-  return [...trustKeys(accessor, jwt), ...roleKeys(accessor, roleName, jwt), ...alias]
-}
-
 /** Reads what decides about the token, and makes the checks that need neither keys nor a role. */
-export async function gatherTokenTrust(call: LoginCall, jwt: ParsedJwt): Promise<TokenTrust> {
+export async function gatherTokenTrust(call: LoginCall, proof: JwtProof): Promise<TokenTrust> {
+  const { jwt, guess } = proof
   const { accessor } = call.mount
-  const [first] = jwtLoginKeys(call, accessor, jwt).filter(one => !call.fetched.has(one))
-  if (first) await call.fetched.read(jwtLoginKeys(call, accessor, jwt))
-  const [config, issuer] = await call.fetched.read(trustKeys(accessor, jwt))
+  // the mount at this path may have changed since the login was prepared
+  const ours = proof.places?.accessor === accessor ? proof.places : undefined
+  const places = ours ?? findTokenPlaces(accessor, call.parameters.role, jwt)
+  if (!call.fetched.has(places.config)) await call.fetched.read(keysOfLogin(call.ports, places, jwt))
+  const [config, issuer] = await call.fetched.read([places.config, places.issuer])
   if (!config) return refuseUnconfigured()
   const fault = findTokenFault(jwt, config.data, call.now) ?? findIssuerFault(jwt, config.data, issuer?.data)
   if (fault) throwLoginRefusal(fault, describeToken(jwt, false))
-  return { jwt, config: config.data, issuer }
+  return { jwt, places, guess, config: config.data, issuer }
 }
 
 /** Refuses a login by token at a mount without `config/jwt`, or without a mount. */
@@ -128,10 +112,11 @@ function reportStaleKeys({ ports }: LoginCall, jwt: ParsedJwt): ApiError {
 /** Verifies the signature of a token, and whom the token speaks for. @throws ApiError */
 export function verifyBearer(
   { ports }: Pick<LoginCall, 'ports'>,
-  { jwt, config, issuer }: TokenTrust,
+  { jwt, guess, config, issuer }: TokenTrust,
   { keys }: IssuerKeys,
 ): JwtBearer {
-  const token = verifySignature(jwt, keys)
+  const { key, token } = verifySignature(jwt, keys, guess)
+  rememberVerifyingKey(ports, jwt, key)
   const bearer = identifyBearer(token, config, issuer?.data)
   if (bearer.ok) return bearer.value
   const told = describeToken(jwt, true)
@@ -140,7 +125,11 @@ export function verifyBearer(
   return throwLoginRefusal(bearer.fault, told)
 }
 
-function verifySignature(jwt: ParsedJwt, keys: readonly IssuerKey[]): VerifiedJwt {
+function verifySignature(
+  jwt: ParsedJwt,
+  keys: readonly IssuerKey[],
+  guess: KeyGuess | undefined,
+): { key: IssuerKey; token: VerifiedJwt } {
   const key = keys.find(({ kid, alg }) => kid === jwt.kid && alg === jwt.alg)
   const seen = describeToken(jwt, false)
   if (!key)
@@ -148,11 +137,9 @@ function verifySignature(jwt: ParsedJwt, keys: readonly IssuerKey[]): VerifiedJw
       createRefusal('jwt-key', 'the token names a key that its issuer does not publish'),
       seen,
     )
-  const token = verifyJwt(jwt, key)
-  return (
-    token ??
-    throwLoginRefusal(createRefusal('jwt-signature', 'the signature of the token is not valid'), seen)
-  )
+  const token = verifyWithGuess(jwt, key, guess)
+  if (token) return { key, token }
+  return throwLoginRefusal(createRefusal('jwt-signature', 'the signature of the token is not valid'), seen)
 }
 
 export interface GatheredJwtFacts {
@@ -164,15 +151,20 @@ export interface GatheredJwtFacts {
 export async function gatherJwtFacts(
   call: LoginCall,
   bearer: JwtBearer,
-  config: JwtConfig,
+  { config, places }: TokenTrust,
 ): Promise<GatheredJwtFacts> {
-  const { accessor } = call.mount
   const { token, claims } = bearer
-  const roleName = roleNameOf(call.parameters.role, token)
-  const [identityItem, role, spent] = await call.fetched.read(roleKeys(accessor, roleName, token))
+  const { accessor, roleName } = places
+  const { singleUse } = config
+  const [identityItem, role, spent] = await call.fetched.read([
+    places.identity,
+    places.role,
+    ...(singleUse ? [places.spent] : []),
+  ])
   if (!role) throw unknownRoleError(roleName)
   const identity = identityItem?.data ?? defaultIdentityConfig
   rememberKeyHint(call.ports, keyHintName.aliasKind(accessor, 'jwt'), jwtAliasOf(identity))
+  rememberKeyHint(call.ports, keyHintName.singleUse(accessor), String(singleUse))
   const aliasName = jwtAliasName(identity, { sub: token.sub, claims, role: role.data })
   const [alias] =
     aliasName === '' ? [undefined] : await call.fetched.read([key('alias', accessor, aliasName)])

@@ -1,9 +1,8 @@
 import type { CallOutcome, MountCall, RequestPhases } from '../../api/call.ts'
-import { type ParsedJwt, parseJwt, untrustedIssuer } from '../../identity-proof/jwt.ts'
+import { parseJwt, untrustedIssuer } from '../../identity-proof/jwt.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
 import type { StoredIssuer } from '../../model/jwt.ts'
 import { type Change, createItem, replaceItem } from '../../storage/changes.ts'
-import { key } from '../../storage/kinds.ts'
 import { enforceChecks, throwLoginRefusal } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
 import { commitLogin } from '../login/outcome.ts'
@@ -14,23 +13,16 @@ import {
   gatherJwtFacts,
   gatherTokenTrust,
   type IssuerKeys,
-  jwtLoginKeys,
   refuseUnconfigured,
-  spentKey,
   startRefresh,
   type TokenTrust,
   verifyBearer,
 } from './gather.ts'
 import { planIssuerOfAccount, warnAboutChangedKeys, withFetchedKeys } from './issuers.ts'
+import { type JwtProof, prepareJwtLogin } from './prepare.ts'
 import { describeToken, otherAccountRefusal } from './token-checks.ts'
 
 type LoginCall = MountCall<typeof loginFields>
-
-/** A parsed token. Only a key of its issuer can verify it. */
-export interface JwtProof {
-  type: 'jwt'
-  jwt: ParsedJwt
-}
 
 /**
  * Reads the token of a login. Agents send a file with its line break, so white space around the token is ignored.
@@ -48,16 +40,16 @@ function readJwtProof(text: string): JwtProof {
  */
 const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, IssuerKeys> = {
   rereads: true,
-  gather: call => gatherTokenTrust(call, (call.prepared as JwtProof).jwt),
+  gather: call => gatherTokenTrust(call, call.prepared as JwtProof),
   ask: findIssuerKeys,
   decide: async (call, trust, keys) => {
     const bearer = verifyBearer(call, trust, keys)
-    const { facts, alias } = await gatherJwtFacts(call, bearer, trust.config)
+    const { facts, alias } = await gatherJwtFacts(call, bearer, trust)
     const passed = enforceChecks(jwtChecks, facts)
     // only a granted login refreshes keys, so a stranger causes no fetch with a forged token
     const refreshing = keys.fetched ? undefined : startRefresh(call, trust)
     const grant = decideJwtLogin(passed, call.request.path)
-    const more = [...spendToken(call, facts), ...(await storeIssuer(call, trust, bearer, keys))]
+    const more = [...spendToken(facts, trust), ...(await storeIssuer(call, trust, bearer, keys))]
     return refreshAfterwards(call, trust, refreshing, await commitLogin(call, grant, alias, more))
   },
 }
@@ -66,24 +58,23 @@ const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, IssuerKeys
 const LEEWAY_SECONDS = 300
 const MARGIN_SECONDS = 60
 
-function spendToken({ mount }: LoginCall, { config, bearer: { token } }: JwtFacts): Change[] {
+function spendToken({ config, bearer: { token } }: JwtFacts, { places }: TokenTrust): Change[] {
   if (!config.singleUse) return []
   const expires = token.exp + LEEWAY_SECONDS + MARGIN_SECONDS
-  return [createItem(spentKey(mount.accessor, token), {}, { expires })]
+  return [createItem(places.spent, {}, { expires })]
 }
 
 /** Returns the changes that store fetched keys; for an issuer that is learnt now, also its account. */
 async function storeIssuer(
   call: LoginCall,
-  { jwt, issuer }: TokenTrust,
+  { jwt, places, issuer }: TokenTrust,
   { account }: JwtBearer,
   { fetched }: IssuerKeys,
 ): Promise<Change[]> {
   if (!fetched) return []
-  const place = key('issuer', call.mount.accessor, jwt.issuer.id)
   if (issuer) {
     warnAboutChangedKeys(call, jwt.issuer.id, issuer.data, fetched)
-    return [replaceItem(place, issuer, withFetchedKeys(issuer.data, fetched))]
+    return [replaceItem(places.issuer, issuer, withFetchedKeys(issuer.data, fetched))]
   }
   const claim = await planIssuerOfAccount(call, jwt.issuer.id, account)
   const seen = describeToken(jwt, true)
@@ -106,7 +97,7 @@ async function storeIssuer(
     fetchedAt: 0,
     changedAt: 0,
   }
-  return [replaceItem(place, undefined, withFetchedKeys(learnt, fetched)), ...claim.changes]
+  return [replaceItem(places.issuer, undefined, withFetchedKeys(learnt, fetched)), ...claim.changes]
 }
 
 const REFRESH_WAIT_MS = 300
@@ -141,7 +132,7 @@ function refreshAfterwards(
 /** The parts of logins by token that the endpoint of logins uses. */
 export const jwtLogin = {
   readProof: readJwtProof,
-  keysToRead: jwtLoginKeys,
+  prepare: prepareJwtLogin,
   phases: jwtLoginPhases,
   refuseWithoutMount: refuseUnconfigured,
 }

@@ -11,5 +11,6 @@ export function rememberKeyHint({ keyHints }: Pick<Ports, 'keyHints'>, name: str
 /** The names of the hints. */
 export const keyHintName = {
   aliasKind: (accessor: string, type: string) => `alias ${accessor} ${type}`,
+  singleUse: (accessor: string) => `single use ${accessor}`,
   roleId: (accessor: string, role: string) => `role ${accessor} ${role}`,
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { checkoutRoot } from '../../../../infra/checkout.ts'
 import { writeUnits } from '../../../bench/units.ts'
+import { ISSUER_ID } from '../../../builders/web-token.ts'
 import { listPrices } from '../../../support/prices/price-list.ts'
 import { acceptUsualTokens, logInByToken, usualToken } from '../../../support/set/jwt-logins.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
@@ -111,3 +112,28 @@ test.each(forms)('$title: at most one commit, and the reads and write units of t
   const usd = units[0] === 0 ? '0' : `${million(primary)} + ${million(secondary)}`
   expect(pageRows).toContain(`| ${[title, writes.length, ...units, usd].join(' | ')} |`)
 })
+
+test('a forged token reads only what refuses it, once an environment has verified a token of its issuer', async () => {
+  const read: string[][] = []
+  const set = await clusterSet(['east'], {
+    memory: true,
+    onCall: ({ operation, input }) => {
+      if (operation === 'BatchGetItem') read.push(namesOfKeys(input))
+    },
+  })
+  await acceptUsualTokens(set, ['east'])
+  expect(await logInByToken(set, 'east', usualToken(set, 'first'))).toBe('200')
+  await set.settled()
+  read.length = 0
+  const [head, claims] = usualToken(set, 'second').split('.')
+  const [, , signature] = usualToken(set, 'third').split('.')
+  const forged = [head, claims, signature].join('.')
+  expect(await logInByToken(set, 'east', forged)).toBe('400 the signature of the token is not valid')
+  expect(read).toEqual([['auth', 'issuer', 'jwt', 'record']])
+})
+
+/** Returns the names that a batch read asks for, sorted. */
+function namesOfKeys({ RequestItems }: Record<string, unknown>): string[] {
+  const tables = Object.values(RequestItems as Record<string, { Keys: Record<'pk' | 'sk', { S: string }>[] }>)
+  return tables.flatMap(({ Keys }) => Keys.map(({ sk }) => (sk.S === ISSUER_ID ? 'issuer' : sk.S))).toSorted()
+}
