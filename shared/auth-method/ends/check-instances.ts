@@ -79,16 +79,18 @@ async function checkMounts(
   counts: RunCounts,
 ): Promise<InstanceRound['next']> {
   for (const mount of mounts.filter(one => one >= first)) {
-    const after = mount === first ? start : ''
+    let after = mount === first ? start : ''
     if (!hasTimeLeft(run)) return { mount, after }
-    for await (const { items, next } of listPages(
+    for await (const { items, next = after } of listPages(
       run.ports,
       itemPartitions('instance', mount),
       PAGE,
       after,
     )) {
       await checkPage(run, mount, items, counts)
-      if (next !== undefined && !hasTimeLeft(run)) return { mount, after: next }
+      // the page is checked again if time ran out before its ends were stored
+      if (!hasTimeLeft(run)) return { mount, after }
+      after = next
     }
   }
   return undefined
@@ -136,9 +138,11 @@ async function findEnded(
   { account, region, records }: InstanceGroup,
   items: AwsAccountItems,
 ): Promise<Item<'instance'>[]> {
-  const until = Math.min(deadline, clock.now() + GROUP_MS)
+  // the answer may come much later, if the environment is frozen meanwhile
+  const askedAt = clock.now()
+  const until = Math.min(deadline, askedAt + GROUP_MS)
   const described = await createAccountQuestion({ account, region, ...items }, [], cipher, target =>
     Promise.all(records.map(record => instances.describe(target, readRecordName(record).id, until))),
   ).ask()
-  return records.filter((record, index) => hasInstanceEnded(record.data, described[index], clock.now()))
+  return records.filter((record, index) => hasInstanceEnded(record.data, described[index], askedAt))
 }

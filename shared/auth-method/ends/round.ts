@@ -13,7 +13,8 @@ const ENDED_STATES: readonly string[] = ['shutting-down', 'terminated']
 
 /**
  * Decides the round that a run works on. A round begins once a day, and after each promotion, because the lost
- * seconds of a forced promotion may have contained ends.
+ * seconds of a forced promotion may have contained ends. A round that takes longer than a day is completed first, because
+ * otherwise no round would reach the last mounts.
  * @returns undefined if nothing is due, or another run works on the round
  */
 export function chooseRound(
@@ -22,7 +23,8 @@ export function chooseRound(
   now: number,
 ): InstanceRound | undefined {
   const runUntil = now + RUN_LEASE_MS
-  const isNew = !last || last.epoch !== epoch || now - last.startedAt >= ROUND_PERIOD_MS
+  const isOver = last?.next === undefined
+  const isNew = !last || last.epoch !== epoch || (isOver && now - last.startedAt >= ROUND_PERIOD_MS)
   if (isNew) return { startedAt: now, epoch, runUntil, next: { mount: '', after: '' } }
   return last.next && now >= last.runUntil ? { ...last, runUntil } : undefined
 }

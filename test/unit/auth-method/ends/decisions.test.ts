@@ -100,6 +100,8 @@ describe('a round', () => {
     const open = { ...last, next }
     expect(chooseRound(open, { epoch: 'e1' }, NOW)).toEqual({ ...open, runUntil: NOW + 960_000 })
     expect(chooseRound({ ...open, runUntil: NOW + 1 }, { epoch: 'e1' }, NOW)).toBeUndefined()
+    const slow = { ...open, startedAt: NOW - 2 * DAY_MS }
+    expect(chooseRound(slow, { epoch: 'e1' }, NOW)?.next).toEqual(next)
   })
 })
 

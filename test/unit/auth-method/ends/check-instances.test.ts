@@ -1,0 +1,82 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { checkInstances } from '../../../../shared/auth-method/ends/check-instances.ts'
+import { createJobRun } from '../../../../shared/jobs/job.ts'
+import type { Instance } from '../../../../shared/model/instance.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
+import { item } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
+import { mount } from '../../tokens/support.ts'
+
+// EC2 is replaced, because the imitated EC2 does not answer late.
+
+const START = 1_790_000_000_000
+const RUN_MS = 870_000
+const ACCOUNT = '111122223333'
+const own = mount({})
+const cluster = {
+  id: 'c',
+  name: 'c',
+  mode: 'primary',
+  keyring: 'k',
+  term: 1,
+  keyringEdition: 1,
+  initialisedAt: 0,
+} as const
+
+let memory: ReturnType<typeof memoryStore>
+let now = START
+beforeEach(() => {
+  now = START
+  memory = memoryStore([item(key('cluster'), cluster), item(key('mounts'), { mounts: [own], removing: [] })])
+})
+
+function logIn(id: string, loggedInAt = START - 3_600_000): void {
+  const place = key('instance', own.accessor, `${ACCOUNT}.${id}`)
+  memory.stored.put(item(place, { region: 'eu-west-1', loggedInAt }))
+}
+
+const ended = () =>
+  memory.stored
+    .of('instance')
+    .filter(({ data }) => data.endedAt !== undefined)
+    .map(({ sk }) => sk)
+const progress = () => memory.stored.of('instance-round')[0]?.data
+
+/** Runs the worker. @param describe answers for an instance */
+async function run(describe: (id: string) => Instance | undefined): Promise<void> {
+  const ports = portsWith({
+    store: memory.as('on-account-facts'),
+    clock: { now: () => now, sleep: async () => undefined },
+    log: { info: () => undefined, warn: () => undefined },
+    cipher: { expectKeyring: () => undefined },
+    deployment: { home: '' },
+    instances: { describe: async (_target: unknown, id: string) => describe(id) },
+  })
+  await checkInstances(createJobRun(ports, now + RUN_MS))
+}
+
+const ID = 'i-0123456789abcdef0'
+const terminated: Instance = { id: ID, state: 'terminated', tags: {} }
+
+describe('a run whose environment is frozen while EC2 answers', () => {
+  test('does not end an instance that was too young to be known', async () => {
+    logIn(ID, START - 1000)
+    await run(() => {
+      now += 660_000
+      return undefined
+    })
+    expect(ended()).toEqual([])
+  })
+
+  test('leaves the ends that it could not store to the next run, not to the next round', async () => {
+    logIn(ID)
+    await run(() => {
+      now += 2 * RUN_MS
+      return terminated
+    })
+    expect([ended(), progress()?.next]).toEqual([[], { mount: own.accessor, after: '' }])
+    await run(() => terminated)
+    expect([ended(), progress()?.next]).toEqual([[`${ACCOUNT}.${ID}`], undefined])
+  })
+})
