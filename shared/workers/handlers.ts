@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
 import { watchCertificates } from '../auth-method/config/watch-certificates.ts'
 import { checkInstances } from '../auth-method/ends/check-instances.ts'
-import { startOrganizationRounds, startsRounds } from '../auth-method/organization/schedule.ts'
+import { startOrganizationRounds } from '../auth-method/organization/schedule.ts'
 import { runHourlyTidy } from '../auth-method/tidy/schedule.ts'
 import { createJobRun } from '../jobs/job.ts'
 import { handleRestoredCopy } from '../journal/close-copy.ts'
@@ -69,8 +69,7 @@ export function createJournalHandler(
     await maintainJournal(ports)
     await refreshDueTreeHashes(ports, 'paced')
     await sendRoleEvents(ports).catch(otherwise('the event of a role change could not be sent'))
-    if (startsRounds(ports.clock.now()))
-      await startOrganizationRounds(ports).catch(otherwise('rounds of organizations could not be started'))
+    await startOrganizationRounds(ports).catch(otherwise('rounds of organizations could not be started'))
     await watchPeers(ports).catch(otherwise('other clusters could not be checked'))
   }
 }

@@ -64,7 +64,7 @@ test('the minute run maintains the journal although an operation cannot be resta
   await handler({ source: 'aws.events' })
   const record = 'cluster record'
   // the tasks of every minute: a restored copy, an operation, an ended epoch, key terms, the journal, hashes,
-  // other clusters of the set
+  // rounds of organizations, other clusters of the set
   const minute = [
     record,
     record,
@@ -73,8 +73,7 @@ test('the minute run maintains the journal although an operation cannot be resta
     `${record}, keyring keyring, reencryption progress`,
     record,
     record,
-    // every fifteen minutes
-    `mounts auth, ${record}`,
+    record,
     `${record}, contact contact, puller run`,
   ]
   expect(reads).toEqual(minute)
