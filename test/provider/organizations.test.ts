@@ -3,6 +3,7 @@ import type { RunningProvider } from '../../infra/local/provider/provider.ts'
 import { createOrganizationReader } from '../../shared/adapters/aws/organizations.ts'
 import type { AwsProvider } from '../../shared/adapters/aws/provider.ts'
 import type { AwsTarget } from '../../shared/ports.ts'
+import { webServer } from '../support/service/server.ts'
 import { account, provider } from './clients.ts'
 
 const organizationId = 'o-a1b2c3d4e5'
@@ -13,7 +14,10 @@ const target = {} as AwsTarget
 /** Returns the reader of the service, which calls an imitated AWS as a user of an account. */
 async function readerFor({ url, control }: RunningProvider, of = account) {
   await control.putUser({ account: of, name: 'reader' })
-  const key = await control.createAccessKey({ account: of, user: 'reader' })
+  return readerAt(url, await control.createAccessKey({ account: of, user: 'reader' }))
+}
+
+function readerAt(url: string, key: { accessKeyId: string; secretAccessKey: string }) {
   vi.stubEnv('AWS_REGION', 'eu-west-1')
   vi.stubEnv('AWS_ENDPOINT_URL_ORGANIZATIONS', url)
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -77,5 +81,36 @@ describe('an imitated organization', () => {
     ).rejects.toMatchObject({
       name: 'ParentNotFoundException',
     })
+  })
+})
+
+// the imitated AWS never answers so
+describe('an answer with another form is refused', () => {
+  const answers = async (body: object) => {
+    const { url } = await webServer(onTestFinished, (_, response) => response.end(JSON.stringify(body)))
+    return readerAt(url, { accessKeyId: 'AKIA', secretAccessKey: 'x' })
+  }
+  const unreadable = { name: 'UnreadableAnswer' }
+
+  test.each([
+    ['units', { OrganizationalUnits: [{ Id: 'ou-ab12-11111111/ou-ab12-22222222' }] }],
+    ['accounts', { Accounts: [{ Id: '1111222233334' }] }],
+    ['accounts', { Accounts: [{ Id: 111122223333 }] }],
+    ['accounts', { Accounts: [null] }],
+    ['roots', { Roots: [{ Id: 'ou-ab12-11111111' }] }],
+    ['roots', {}],
+  ] as const)('%s: %j', async (what, body) => {
+    const reader = await answers(body)
+    await expect(reader.list(target, what, 'r-ab12', undefined, deadline)).rejects.toMatchObject(unreadable)
+  })
+
+  test('an organization', async () => {
+    const reader = await answers({ Organization: { Id: 'o-a1b2c3d4e5/r-ab12' } })
+    await expect(reader.describe(target, deadline)).rejects.toMatchObject(unreadable)
+  })
+
+  test('and an account that comes twice in a page counts once', async () => {
+    const reader = await answers({ Accounts: [{ Id: account }, { Id: account }] })
+    expect(await reader.list(target, 'accounts', 'r-ab12', undefined, deadline)).toEqual({ ids: [account] })
   })
 })

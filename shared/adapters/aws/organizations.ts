@@ -17,11 +17,17 @@ const REGIONS: Readonly<Record<string, string>> = {
   'aws-us-gov': 'us-gov-west-1',
 }
 
-/** The action of each list, and the member of its answer that has the list. */
+const ORGANIZATION = /^o-[a-z0-9]{10,32}$/
+
+/** The action of each list, the member of its answer that has the list, and the form of AWS's IDs. */
 const lists = {
-  roots: { action: 'ListRoots', member: 'Roots' },
-  units: { action: 'ListOrganizationalUnitsForParent', member: 'OrganizationalUnits' },
-  accounts: { action: 'ListAccountsForParent', member: 'Accounts' },
+  roots: { action: 'ListRoots', member: 'Roots', form: /^r-[0-9a-z]{4,32}$/ },
+  units: {
+    action: 'ListOrganizationalUnitsForParent',
+    member: 'OrganizationalUnits',
+    form: /^ou-[0-9a-z]{4,32}-[a-z0-9]{8,32}$/,
+  },
+  accounts: { action: 'ListAccountsForParent', member: 'Accounts', form: /^\d{12}$/ },
 } as const
 
 type SendAction = (action: string, input: object, ms: number) => Promise<Record<string, unknown>>
@@ -33,14 +39,14 @@ export function createOrganizationReader(provider: AwsProvider): OrganizationRea
   return {
     describe: async (target, deadline) => {
       const { Organization } = await call(target, deadline, 'DescribeOrganization', {})
-      return readId(Organization)
+      return readId(Organization, ORGANIZATION)
     },
     list: async (target, what, parent, next, deadline): Promise<OrganizationPage> => {
-      const { action, member } = lists[what]
+      const { action, member, form } = lists[what]
       const input = defined({ ParentId: parent || undefined, NextToken: next })
       const { [member]: found, NextToken } = await call(target, deadline, action, input)
       if (!Array.isArray(found)) throw unreadable()
-      const ids = found.filter(isUsable).map(readId)
+      const ids = [...new Set(found.filter(isUsable).map(one => readId(one, form)))]
       return typeof NextToken === 'string' && NextToken !== '' ? { ids, next: NextToken } : { ids }
     },
   }
@@ -48,9 +54,9 @@ export function createOrganizationReader(provider: AwsProvider): OrganizationRea
 
 const unreadable = (): Error => unreadableAnswerError('the answer of Organizations has another form')
 
-function readId(member: unknown): string {
+function readId(member: unknown, form: RegExp): string {
   const { Id } = (member ?? {}) as { Id?: unknown }
-  if (typeof Id !== 'string') throw unreadable()
+  if (typeof Id !== 'string' || !form.test(Id)) throw unreadable()
   return Id
 }
 
