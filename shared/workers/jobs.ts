@@ -61,6 +61,7 @@ export const backgroundJobs = {
             }),
           ),
           seen: v.string(),
+          read: v.optional(count),
         }),
       ),
     }),

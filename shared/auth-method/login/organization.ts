@@ -27,7 +27,8 @@ export async function gatherOrganization(
       retryAfter: 60,
       reason: { why: 'organization-stale', service: 'organizations' },
     })
-  const place = map && found?.data
+  // a round of an earlier configuration may have stored accounts of another organization
+  const place = found && found.data.organization === map?.data.organization ? found.data : undefined
   const facts: ClaimFacts = {
     account,
     sub: '',

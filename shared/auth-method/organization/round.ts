@@ -15,6 +15,8 @@ export interface RoundProgress {
   pages: PlannedPage[]
   /** accounts that the round has seen, as `packAccounts` writes them */
   seen: string
+  /** `read`: number of pages that the round has read; absent: an earlier version began the round */
+  read?: number | undefined
 }
 
 export interface RoundPayload {
@@ -29,6 +31,9 @@ const CALL_MS = 200
 const MOST_TRIES = 8
 const LONGEST_PAUSE_MS = 30_000
 const MOST_ACCOUNTS = 20_000
+/** Pages of a round, and levels of units. AWS allows five levels; a round beyond these limits reads in circles. */
+const MOST_PAGES = 20_000
+const MOST_LEVELS = 10
 /** Milliseconds for which a round keeps others away after the end of its run, until the next run has begun. */
 const REST_MS = 120_000
 /** Accounts that one commit deletes, and that one page of the stored accounts has. */
@@ -46,7 +51,7 @@ export async function runOrganizationRound(run: JobRun, payload: RoundPayload): 
   const { mount } = payload
   if (!(await run.cluster())) return 'done'
   const [config, map] = await store.read([key('organization-config', mount), key('organization-map', mount)])
-  if (!config || !map) return deleteAccounts(run, mount, new Set(), [])
+  if (!config || !map) return deleteAccounts(run, mount, undefined, new Set(), [])
   const runner = payload.runner ?? entropy.uuid()
   const held = map.data.round
   if (payload.runner ? held?.runner !== runner : held && held.until > clock.now()) return 'done'
@@ -73,21 +78,31 @@ async function continueRound(
   { mount, runner, progress }: RoundPayload & { runner: string },
 ): Promise<JobResult> {
   const reader = await createPacedReader(run, mount, config)
-  const { organization, pages, seen } = progress
+  const {
+    organization,
+    pages,
+    seen,
+    read: before = 0,
+  } = progress
     ? { ...progress, seen: unpackAccounts(progress.seen) }
     : { ...(await beginRound(reader)), seen: new Set<string>() }
   let left: readonly PlannedPage[] = pages
+  let read = before
   for (let [page] = left; page; [page] = left) {
     const answer = hasTimeLeft(run) ? await reader.list(page) : undefined
-    if (!answer)
-      return { again: { mount, runner, progress: { organization, pages: left, seen: packAccounts(seen) } } }
+    // the answer is old if the environment was frozen, and another round may have begun
+    if (!answer || !hasTimeLeft(run))
+      return {
+        again: { mount, runner, progress: { organization, pages: left, seen: packAccounts(seen), read } },
+      }
+    read += 1
     if (page.what === 'accounts') {
       for (const id of answer.ids) seen.add(id)
-      if (seen.size > MOST_ACCOUNTS)
-        throw new RoundFault(`the organization has more than ${MOST_ACCOUNTS} accounts`)
-      await storePlaces(run, mount, organization, page.path, answer.ids)
+      const places = { organization, path: page.path, ids: answer.ids }
+      if (!(await storePlaces(run, mount, runner, places))) return 'done'
     }
     left = planNextPages([page, ...left.slice(1)], answer)
+    checkSize({ accounts: seen.size, pages: read, levels: levelOf(left[0]) })
   }
   return endRound(
     run,
@@ -103,9 +118,25 @@ async function continueRound(
   )
 }
 
+/** Returns the level of a page's parent: 0 for a root. */
+const levelOf = (page: PlannedPage | undefined): number => (page?.path.split('/').length ?? 0) - 2
+
+/** @throws RoundFault if the organization is larger than a map may be */
+function checkSize(size: { accounts: number; pages: number; levels: number }): void {
+  if (size.accounts > MOST_ACCOUNTS)
+    throw new RoundFault(`the organization has more than ${MOST_ACCOUNTS} accounts`)
+  if (size.pages > MOST_PAGES) throw new RoundFault(`the organization has more than ${MOST_PAGES} pages`)
+  if (size.levels > MOST_LEVELS)
+    throw new RoundFault(`the organization has units deeper than ${MOST_LEVELS} levels`)
+}
+
 type PacedReader = Awaited<ReturnType<typeof createPacedReader>>
 
-/** Creates a reader that makes five calls a second and repeats throttled calls. */
+/** Reports whether a call that failed may succeed when it is repeated. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof ApiError && (error.code === 'busy' || error.reason?.['why'] === 'provider-failed')
+
+/** Creates a reader that makes five calls a second and repeats calls that AWS throttles or cannot answer. */
 async function createPacedReader({ ports, deadline }: JobRun, mount: string, config: OrganizationConfig) {
   const { store, cipher, clock, organizations, deployment } = ports
   const [client] = await store.read([key('client-config', mount)])
@@ -120,7 +151,7 @@ async function createPacedReader({ ports, deadline }: JobRun, mount: string, con
     ...(role === '' ? {} : { assume: { role, externalId } }),
   }
   let nextAt = 0
-  /** Returns undefined if time runs out while AWS throttles. */
+  /** Returns undefined if time runs out before AWS answers. */
   async function ask<T>(work: () => Promise<T>): Promise<T | undefined> {
     for (let tries = 1; ; tries++) {
       await clock.sleep(Math.max(0, nextAt - clock.now()))
@@ -128,7 +159,7 @@ async function createPacedReader({ ports, deadline }: JobRun, mount: string, con
       try {
         return await work()
       } catch (error) {
-        if (!(error instanceof ApiError) || error.code !== 'busy' || tries >= MOST_TRIES) throw error
+        if (!isPassing(error) || tries >= MOST_TRIES) throw error
         const pause = Math.min(1000 * 2 ** (tries - 1), LONGEST_PAUSE_MS)
         if (clock.now() + pause >= deadline) return undefined
         await clock.sleep(pause)
@@ -147,20 +178,30 @@ async function beginRound(reader: PacedReader): Promise<{ organization: string; 
   const organization = await reader.describe()
   const roots = await reader.roots()
   if (organization === undefined || roots === undefined)
-    throw new RoundFault('AWS throttled the first calls of the round')
+    throw new RoundFault('AWS did not answer the first calls of the round')
   return { organization, pages: roots.ids.flatMap(id => planParent(id, `${organization}/${id}`)) }
 }
 
-/** Stores the places of the accounts of one page that differ from what is stored, in one commit. */
+/**
+ * Reports whether a map still belongs to the round of a runner. Another round, a changed configuration and a disabled
+ * mount take it away. Without a runner: whether the map is still deleted.
+ */
+const isHeldBy = (map: Item<'organization-map'> | undefined, runner: string | undefined): boolean =>
+  runner === undefined ? map === undefined : map?.data.round?.runner === runner
+
+/**
+ * Stores the places of the accounts of one page that differ from what is stored, in one commit.
+ * @returns false if the round no longer holds the map; then nothing was stored
+ */
 async function storePlaces(
   run: JobRun,
   mount: string,
-  organization: string,
-  path: string,
-  ids: readonly string[],
-): Promise<void> {
+  runner: string,
+  { organization, path, ids }: { organization: string; path: string; ids: readonly string[] },
+): Promise<boolean> {
   const places = ids.map(id => key('organization-account', mount, id))
-  const stored = await run.ports.store.read(places)
+  const [map, ...stored] = await run.ports.store.read([key('organization-map', mount), ...places])
+  if (!isHeldBy(map, runner)) return false
   const changes = places.flatMap((place, index) => {
     const item = stored[index]
     return item?.data.organization === organization && item.data.path === path
@@ -168,6 +209,7 @@ async function storePlaces(
       : [replaceItem(place, item, { organization, path })]
   })
   await commitAll(run, changes)
+  return true
 }
 
 /** Commits changes. @throws RoundFault if this cluster no longer serves requests or an item has changed */
@@ -197,30 +239,35 @@ async function endRound(
   seen?: ReadonlySet<string>,
 ): Promise<JobResult> {
   const [map] = await run.ports.store.read([key('organization-map', mount)])
-  if (map?.data.round?.runner !== runner) return 'done'
+  if (!map || !isHeldBy(map, runner)) return 'done'
   const { round: _, ...before } = map.data
   const last = [replaceItem(map, map, change(before))]
-  if (seen) return deleteAccounts(run, mount, seen, last)
+  if (seen) return deleteAccounts(run, mount, runner, seen, last)
   await commitAll(run, last)
   return 'done'
 }
 
 /**
- * Deletes the stored accounts of a mount that were not seen.
+ * Deletes the stored accounts of a mount that were not seen, until another round begins, because that round may count
+ * on what is stored.
+ * @param runner of the round that ends; undefined: the map was deleted
  * @param last changes of the last commit
  */
 async function deleteAccounts(
   run: JobRun,
   mount: string,
+  runner: string | undefined,
   seen: ReadonlySet<string>,
   last: readonly Change[],
 ): Promise<JobResult> {
   const gone = (await listAccounts(run, mount)).filter(id => !seen.has(id))
   const changes = gone.map(id => removeItem(key('organization-account', mount, id)))
-  const whole = Math.max(0, Math.ceil(changes.length / DELETED_AT_ONCE) - 1) * DELETED_AT_ONCE
-  for (let at = 0; at < whole; at += DELETED_AT_ONCE)
-    await commitAll(run, changes.slice(at, at + DELETED_AT_ONCE))
-  await commitAll(run, [...changes.slice(whole), ...last])
+  for (let at = 0; at === 0 || at < changes.length; at += DELETED_AT_ONCE) {
+    const [map] = await run.ports.store.read([key('organization-map', mount)])
+    if (!isHeldBy(map, runner)) return 'done'
+    const isLast = at + DELETED_AT_ONCE >= changes.length
+    await commitAll(run, [...changes.slice(at, at + DELETED_AT_ONCE), ...(isLast ? last : [])])
+  }
   return 'done'
 }
 
