@@ -6,6 +6,7 @@ import { parseIamEntity } from '../../values/arn.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 import { createPrincipalQuestion } from '../roles/resolve.ts'
 import type { BoundPrincipal } from './bound-principals.ts'
+import { listNames } from './rules.ts'
 
 /** IAM's answers by ARN. `principal` is absent if IAM has no such principal. */
 export interface PrincipalAnswers {
@@ -42,11 +43,10 @@ export async function askAboutPrincipals(
     if (answer.ok) answers.set(arn, answer.value)
     else faults.set(entity.account, answer.fault)
   }
-  const [first] = faults
+  if (faults.size === 0) return { answers }
+  const reasons = [...faults].map(([account, fault]) => `account ${account}: ${fault}`)
   const left = asked.length - answers.size
-  return first
-    ? { answers, gap: `IAM did not answer about ${left} principals; account ${first[0]}: ${first[1]}` }
-    : { answers }
+  return { answers, gap: `IAM did not answer about ${left} principals; ${listNames(reasons)}` }
 }
 
 async function answerOf(

@@ -14,7 +14,16 @@ interface PrincipalBinding {
   boundId?: string
   /** `bindsPods`: the role binds tags that EKS Pod Identity writes */
   bindsPods: boolean
+  /** `comparesPath`: logins at the role compare the whole ARN; false: the ARN without its path */
+  comparesPath: boolean
 }
+
+/** Matches the tags that EKS Pod Identity writes. */
+const TAG_OF_PODS = /^(?:eks-cluster|kubernetes)-/
+
+const bindsTagsOfPods = ({ claims = {} }: Role): boolean =>
+  claims.bound_eks_cluster_arn !== undefined ||
+  Object.keys(claims.bound_principal_tags ?? {}).some(key => TAG_OF_PODS.test(key))
 
 /** The maximum number of principals about which a review asks IAM. */
 const MOST_PRINCIPALS = 100
@@ -34,7 +43,8 @@ export function collectPrincipals(): PrincipalsToAsk {
     add: (name, role) => {
       const exact = role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
       const ids = role.boundIamPrincipalIds.length === exact.length ? role.boundIamPrincipalIds : []
-      const bindsPods = role.claims?.bound_eks_cluster_arn !== undefined
+      const bindsPods = bindsTagsOfPods(role)
+      const comparesPath = role.authType === 'jwt'
       for (const [index, arn] of exact.entries()) {
         const known = byArn.get(arn)
         if (!known && byArn.size >= MOST_PRINCIPALS) {
@@ -42,7 +52,7 @@ export function collectPrincipals(): PrincipalsToAsk {
           continue
         }
         const boundId = ids[index]
-        const binding = { role: name, bindsPods, ...(boundId === undefined ? {} : { boundId }) }
+        const binding = { role: name, bindsPods, comparesPath, ...(boundId === undefined ? {} : { boundId }) }
         if (known) known.bindings.push(binding)
         else byArn.set(arn, { arn, bindings: [binding] })
       }

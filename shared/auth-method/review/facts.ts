@@ -25,8 +25,8 @@ interface LoginFacts {
 
 interface RoleFacts {
   role: Role
-  /** greatest lifetime of the mount's tokens, seconds */
-  mountMax: number
+  /** `lifeSeconds`: longest life of the role's tokens, seconds */
+  lifeSeconds: number
   /** `unusedMs`: milliseconds without a login, as far as uses are tracked; absent: uses are not tracked */
   unusedMs?: number
 }
@@ -54,6 +54,8 @@ interface BoundPrincipalFacts {
   boundId?: string
   /** `bindsPods`: the role binds tags that EKS Pod Identity writes */
   bindsPods: boolean
+  /** `comparesPath`: logins at the role compare the whole ARN; false: the ARN without its path */
+  comparesPath: boolean
   /** IAM's answer; absent: IAM has no such principal */
   principal?: { arn: string; uniqueId: string; trustPolicy?: string }
 }
@@ -72,7 +74,15 @@ export interface ReviewFacts {
 export type ReviewedKind = keyof ReviewFacts
 
 /** A source of facts, which a review reads or asks. A rule is `not asked` if its source was not looked at as a whole. */
-export type ReviewSource = 'settings' | 'roles' | 'uses' | 'satellites' | 'issuers' | 'certificates' | 'iam'
+export type ReviewSource =
+  | 'settings'
+  | 'logins'
+  | 'roles'
+  | 'uses'
+  | 'satellites'
+  | 'issuers'
+  | 'certificates'
+  | 'iam'
 
 export const severities = ['high', 'medium', 'low'] as const
 

@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import { type AskAws, answer, type CallOutcome, dataAnswer, type MountCall } from '../../api/call.ts'
 import { boolField, lowerTextField } from '../../api/fields.ts'
 import { isModernKey } from '../../identity-proof/signature-algorithms.ts'
-import { maxTtlOfMount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import { itemPartitions, key } from '../../storage/kinds.ts'
+import { parseIamEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { chooseTokenType } from '../login/outcome.ts'
 import { roleFields } from '../roles/fields.ts'
@@ -15,6 +15,7 @@ import type { ReviewFacts, ReviewSource } from './facts.ts'
 import { createReviewFindings, type ReviewFindings } from './findings.ts'
 import { visitItems } from './read-pages.ts'
 import { type RoleUses, readRoleUses } from './role-uses.ts'
+import { longestTokenSeconds } from './token-life.ts'
 
 export const reviewMountFields = {
   ask_aws: boolField('Also ask IAM about the principals of roles, at most 100'),
@@ -61,6 +62,7 @@ async function reviewMount(call: ReviewCall): Promise<Review> {
   const { legacySignatures } = ports.deployment
   const until = parameters.ask_aws ? now + (request.deadline - now) / 2 : request.deadline
   const settings = await readSettings(call)
+  const { blockedAccounts = [] } = settings.jwt ?? {}
   const review = startReview()
   const { findings, gaps } = review
   const uses = await readRoleUses(call, until)
@@ -81,7 +83,10 @@ async function reviewMount(call: ReviewCall): Promise<Review> {
     // without config/jwt no issuer counts
     ...(settings.jwt && {
       issuers: visitItems(call, itemPartitions('issuer', accessor), until, ({ sk, data }) =>
-        findings.judge('issuer', subjectPath('config/jwt/issuer', sk), data),
+        findings.judge('issuer', subjectPath('config/jwt/issuer', sk), {
+          ...data,
+          blocked: data.blocked || blockedAccounts.includes(data.account),
+        }),
       ),
     }),
   }
@@ -91,8 +96,11 @@ async function reviewMount(call: ReviewCall): Promise<Review> {
       if (why !== undefined) gaps.set(source as ReviewSource, why)
     }),
   )
-  const gapOfUses = uses.gap ?? gaps.get('roles')
+  const gapOfRoles = gaps.get('roles')
+  const gapOfUses = uses.gap ?? gapOfRoles
   if (gapOfUses !== undefined) gaps.set('uses', gapOfUses)
+  if (gapOfRoles !== undefined) gaps.set('logins', gapOfRoles)
+  if (settings.organization) findings.judge('satellite', 'config/organization', settings.organization)
   findings.judge('logins', 'config', { ...settings, ...roles.summary() })
   findings.judge('mount', 'config', { ...settings, now, legacySignatures })
   return review
@@ -107,7 +115,7 @@ async function reviewRole(call: RoleReviewCall): Promise<Review> {
   const roles = judgeRoles(call, review, { unusedMs: () => undefined })
   roles.add(name, role)
   review.findings.judge('logins', 'config', { ...(await readSettings(call)), ...roles.summary() })
-  for (const source of ['settings', 'uses', 'satellites', 'certificates', 'issuers'] as const)
+  for (const source of ['settings', 'logins', 'uses', 'satellites', 'certificates', 'issuers'] as const)
     review.gaps.set(source, ONLY_A_ROLE)
   return review
 }
@@ -120,22 +128,29 @@ const startReview = (): Review => ({
 
 const subjectPath = (prefix: string, name: string): string => `${prefix}/${encodeURIComponent(name)}`
 
-type ReviewedSettings = Pick<ReviewFacts['logins'], 'serverId' | 'jwt'> & Pick<ReviewFacts['mount'], 'map'>
+type ReviewedSettings = Pick<ReviewFacts['logins'], 'serverId' | 'jwt'> &
+  Pick<ReviewFacts['mount'], 'map'> & {
+    /** the role that is assumed to read the organization; absent: none is assumed */
+    organization?: ReviewFacts['satellite']
+  }
 
 async function readSettings({ ports, mount: { accessor } }: MountCall): Promise<ReviewedSettings> {
-  const [client, jwt, map] = await ports.store.read([
+  const [client, jwt, map, config] = await ports.store.read([
     key('client-config', accessor),
     key('jwt-config', accessor),
     key('organization-map', accessor),
+    key('organization-config', accessor),
   ])
-  return defined({ serverId: client?.data.serverId ?? '', jwt: jwt?.data, map: map?.data })
+  const { role = '', externalId = '' } = config?.data ?? {}
+  const account = parseIamEntity(role)?.account
+  const organization = account === undefined ? undefined : { account, externalId }
+  return defined({ serverId: client?.data.serverId ?? '', jwt: jwt?.data, map: map?.data, organization })
 }
 
 type RolesSummary = Pick<ReviewFacts['logins'], 'hasIamRoles' | 'hasJwtServiceRoles'>
 
 /** Judges roles one by one, and keeps only what the rules about the mount and IAM need. */
 function judgeRoles({ mount }: MountCall, { findings, principals }: Review, uses: RoleUses) {
-  const mountMax = maxTtlOfMount(mount)
   let hasIamRoles = false
   let hasJwtServiceRoles = false
   return {
@@ -143,7 +158,7 @@ function judgeRoles({ mount }: MountCall, { findings, principals }: Review, uses
       findings.judge(
         'role',
         subjectPath('role', name),
-        defined({ role, mountMax, unusedMs: uses.unusedMs(name, role) }),
+        defined({ role, lifeSeconds: longestTokenSeconds(role, mount), unusedMs: uses.unusedMs(name, role) }),
       )
       principals.add(name, role)
       hasIamRoles ||= role.authType === 'iam'
@@ -172,8 +187,7 @@ function reportReview(
     for (const { role, ...bound } of bindings)
       findings.judge('principal', subjectPath('role', role), { arn, ...bound, ...found })
   }
-  const why = asked ? (asked.gap ?? principals.gap() ?? gaps.get('roles')) : 'ask_aws is not set'
-  return answer(
-    dataAnswer({ ...findings.report(why === undefined ? gaps : new Map([...gaps, ['iam', why]])) }),
-  )
+  const reasons = asked ? [asked.gap, principals.gap(), gaps.get('roles')] : ['ask_aws is not set']
+  const why = reasons.filter(reason => reason !== undefined).join('; ')
+  return answer(dataAnswer({ ...findings.report(why === '' ? gaps : new Map([...gaps, ['iam', why]])) }))
 }

@@ -1,7 +1,9 @@
 import { isMapStale } from '../../model/organization.ts'
 import { wildcardArnsOf } from '../../model/role.ts'
+import { normalisePolicySet } from '../../policies/names.ts'
+import { canonicalArnOf, parseIamEntity } from '../../values/arn.ts'
 import type { ReviewedKind, ReviewFacts, ReviewSource, Severity } from './facts.ts'
-import { admitsWholeAccount, namesWholeAccount } from './role-width.ts'
+import { callersOf, findWideBounds, isNarrowedBy, namesWholeAccount } from './role-width.ts'
 import { findOtherTagger } from './trust-policy.ts'
 
 /** A rule of the review. It judges facts that were read before, so it calls nobody. */
@@ -26,9 +28,24 @@ const MOST_LISTED = 3
 export const UNUSED_DAYS = 90
 
 /** Returns the first of some names, and how many there are besides. */
-const listNames = (names: readonly string[]): string => {
+export const listNames = (names: readonly string[]): string => {
   const more = names.length - MOST_LISTED
   return `${names.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** The bounds by which AWS names one thing, so that other principals of a wildcard cannot log in. */
+const EXACT_BOUNDS = [
+  'bound_ec2_instance_id',
+  'bound_lambda_function_arn',
+  'bound_identity_store_user_id',
+] as const
+
+const inHours = (seconds: number): string => `${Math.ceil(seconds / 3600)} hours`
+
+/** Returns the ARN that logins of a principal have, without its path. */
+const canonical = (arn: string): string => {
+  const entity = parseIamEntity(arn)
+  return entity ? canonicalArnOf(entity) : arn
 }
 
 /**
@@ -40,7 +57,7 @@ export const reviewRules = {
   'no-server-id': {
     severity: 'high',
     about: 'logins',
-    source: 'roles',
+    source: 'logins',
     fix: 'set iam_server_id_header_value in config/client, and let clients sign the header',
     find: ({ serverId, hasIamRoles }) =>
       hasIamRoles && serverId === ''
@@ -51,7 +68,7 @@ export const reviewRules = {
     severity: 'high',
     about: 'satellite',
     source: 'satellites',
-    fix: 'require an external ID in the trust policy of sts_role, and set external_id',
+    fix: 'require an external ID in the trust policy of the role, and set external_id',
     find: ({ account, externalId }) =>
       externalId === '' ? `the role of the account ${account} is assumed without an external ID` : undefined,
   },
@@ -80,18 +97,21 @@ export const reviewRules = {
     fix: 'read last_error of config/organization, and give the role of the organization its rights',
     find: ({ map, now }) =>
       map && isMapStale(map, now)
-        ? 'the map of the organization is too old, so roles that bind an organization admit nobody'
+        ? 'the map of the organization is too old, so ec2 and iam roles that bind an organization admit nobody'
         : undefined,
   },
   'tags-without-principal': {
     severity: 'high',
     about: 'role',
     source: 'roles',
-    fix: 'set bound_iam_principal_arn',
-    find: ({ role: { authType, claims, boundIamPrincipalArns } }) =>
-      authType === 'jwt' && claims?.bound_principal_tags && boundIamPrincipalArns.length === 0
-        ? 'bound_principal_tags without bound_iam_principal_arn: whoever may tag a role or a session of an admitted account chooses the tags'
-        : undefined,
+    fix: 'set bound_iam_principal_arn, without a wildcard for a whole account',
+    find: ({ role: { authType, claims, boundIamPrincipalArns: arns } }) => {
+      if (authType !== 'jwt' || !claims?.bound_principal_tags) return undefined
+      const wide = arns.find(namesWholeAccount)
+      if (arns.length > 0 && wide === undefined) return undefined
+      const pair = wide ? `with ${wide} in` : 'without'
+      return `bound_principal_tags ${pair} bound_iam_principal_arn: whoever may tag a role or a session of an admitted account chooses the tags`
+    },
   },
   'session-tags': {
     severity: 'high',
@@ -111,10 +131,12 @@ export const reviewRules = {
     about: 'role',
     source: 'roles',
     fix: 'bind principals, instances or claims that only the wanted workloads have',
-    find: ({ role }) =>
-      admitsWholeAccount(role)
-        ? `the role admits every ${role.authType === 'ec2' ? 'instance' : 'user or role'} of an account or organization`
-        : undefined,
+    find: ({ role }) => {
+      const bounds = findWideBounds(role)
+      return bounds.length > 0
+        ? `no bound names a workload: every ${callersOf(role)} that fits ${listNames(bounds)} may log in`
+        : undefined
+    },
   },
   'wildcard-principal': {
     severity: 'medium',
@@ -123,7 +145,7 @@ export const reviewRules = {
     fix: 'list the principals without a wildcard, or keep the path before the wildcard under control in IAM',
     find: ({ role }) => {
       const wild = wildcardArnsOf(role).filter(arn => !namesWholeAccount(arn))
-      return wild.length > 0
+      return wild.length > 0 && !EXACT_BOUNDS.some(name => isNarrowedBy(name, role))
         ? `bound_iam_principal_arn has wildcards: ${listNames(wild)}; whoever creates a principal with such a name may log in`
         : undefined
     },
@@ -174,23 +196,22 @@ export const reviewRules = {
     about: 'role',
     source: 'roles',
     fix: 'set token_max_ttl or token_period to at most 24 hours',
-    find: ({ role: { token }, mountMax }) => {
-      const cap = token.explicitMaxTtl || Number.POSITIVE_INFINITY
-      const seconds = Math.min(cap, token.period || token.maxTtl || mountMax)
-      return seconds > DAY_SECONDS && token.policies.some(name => name !== 'default')
-        ? `tokens with more than the policy default may live for ${Math.ceil(seconds / 3600)} hours`
-        : undefined
-    },
+    find: ({ role: { token }, lifeSeconds }) =>
+      lifeSeconds > DAY_SECONDS && normalisePolicySet(token.policies).some(name => name !== 'default')
+        ? `tokens with more than the policy default may live for ${inHours(lifeSeconds)}`
+        : undefined,
   },
   'periodic-jwt': {
     severity: 'medium',
     about: 'role',
     source: 'roles',
-    fix: 'set token_period to 0, and let workloads log in again',
-    find: ({ role: { authType, token } }) =>
-      authType === 'jwt' && token.period > 0
-        ? 'periodic tokens are renewed without end, and every renewal relies on the claims of the first token'
-        : undefined,
+    fix: 'set token_period to 0, and let workloads log in again, or set token_explicit_max_ttl to at most 24 hours',
+    find: ({ role: { authType, capToSession, token } }) => {
+      const end = token.explicitMaxTtl
+      if (authType !== 'jwt' || token.period === 0 || capToSession || (end > 0 && end <= DAY_SECONDS))
+        return undefined
+      return `periodic tokens are renewed ${end > 0 ? `for ${inHours(end)}` : 'without end'}, and every renewal relies on the claims of the first token`
+    },
   },
   'several-audiences': {
     severity: 'medium',
@@ -207,12 +228,16 @@ export const reviewRules = {
     about: 'principal',
     source: 'iam',
     fix: 'remove the principal from the role, or write bound_iam_principal_arn again to admit the new principal',
-    find: ({ arn, boundId, principal }) => {
+    find: ({ arn, boundId, comparesPath, principal }) => {
       if (!principal) return `IAM has no ${arn}`
-      if (principal.arn !== arn) return `IAM has ${principal.arn} instead of ${arn}`
-      return boundId !== undefined && boundId !== principal.uniqueId
-        ? `${arn} was deleted and created again, so the role does not admit it`
-        : undefined
+      if (boundId !== undefined)
+        return boundId === principal.uniqueId
+          ? undefined
+          : `${arn} was deleted and created again, so the role does not admit it`
+      const compared = comparesPath ? principal.arn : canonical(principal.arn)
+      return compared === arn
+        ? undefined
+        : `${arn} fits no login, because the principal logs in as ${compared}`
     },
   },
   'by-name': {
@@ -228,7 +253,7 @@ export const reviewRules = {
   'reusable-tokens': {
     severity: 'low',
     about: 'logins',
-    source: 'roles',
+    source: 'logins',
     fix: 'switch on single_use in config/jwt',
     find: ({ jwt, hasJwtServiceRoles }) =>
       jwt && !jwt.singleUse && hasJwtServiceRoles

@@ -11,14 +11,18 @@ const coversTagging = (actions: unknown): boolean =>
 
 /**
  * Returns a principal other than EKS Pod Identity that a trust policy lets tag sessions; undefined if no other may.
- * Conditions and statements that deny are ignored, so a policy that restricts a principal by them is reported.
+ * Conditions and statements that deny are not judged, so a policy that restricts a principal by them is reported. A
+ * principal without conditions is returned first.
  *
  * @param policy JSON of the trust policy of an IAM role
  */
 export function findOtherTagger(policy: string): string | undefined {
   const statements = readStatements(policy)
   if (!statements) return 'a principal in a policy that cannot be read'
-  return statements.flatMap(otherTaggersOf).at(0)
+  const taggers = statements.flatMap(otherTaggersOf)
+  return (
+    taggers.find(({ isFree }) => isFree)?.name ?? taggers.map(({ name }) => `${name} (under a condition)`)[0]
+  )
 }
 
 function readStatements(policy: string): unknown[] | undefined {
@@ -30,11 +34,15 @@ function readStatements(policy: string): unknown[] | undefined {
   }
 }
 
-function otherTaggersOf(statement: unknown): string[] {
+function otherTaggersOf(statement: unknown): { name: string; isFree: boolean }[] {
   if (!isObject(statement) || statement['Effect'] !== 'Allow') return []
-  const { Action: actions, NotAction: excepted, Principal: principals } = statement
+  const { Action: actions, NotAction: excepted, Condition: condition } = statement
   const covers = actions === undefined ? !coversTagging(excepted) : coversTagging(actions)
-  if (!covers) return []
+  const isFree = condition === undefined
+  return covers ? otherPrincipalsOf(statement['Principal']).map(name => ({ name, isFree })) : []
+}
+
+function otherPrincipalsOf(principals: unknown): string[] {
   if (!isObject(principals)) return [typeof principals === 'string' ? principals : 'everyone']
   return Object.entries(principals)
     .flatMap(([kind, values]) => asList(values).map(value => ({ kind, value: String(value) })))

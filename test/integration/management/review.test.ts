@@ -72,6 +72,9 @@ async function storeIssuer({ accessor }: Mount, more: Partial<StoredIssuer>): Pr
 type Plant = [rule: string, role: string, body: object]
 
 const { iam, ec2, jwt } = cleanRoles
+const short = { token_policies: 'dev', token_max_ttl: '1h' }
+const ALL = `arn:aws:iam::${HOME.account}:role/*`
+const IN_PATH = `arn:aws:iam::${HOME.account}:role/team/reviewed-in-path`
 const eks = `arn:aws:eks:eu-west-1:${HOME.account}:cluster/blue`
 
 /** Roles with one weakness each. */
@@ -86,14 +89,75 @@ const plantedRoles: Plant[] = [
       bound_principal_tags: { team: 'a' },
     },
   ],
+  [
+    'tags-without-principal',
+    'tagged',
+    { ...jwt, bound_iam_principal_arn: ALL, bound_principal_tags: { team: 'a' } },
+  ],
+  ['whole-account', 'all', { ...iam, bound_iam_principal_arn: [APP, ALL] }],
+  [
+    'whole-account',
+    'inferred',
+    {
+      bound_account_id: HOME.account,
+      inferred_entity_type: 'ec2_instance',
+      inferred_aws_region: 'eu-west-1',
+      ...short,
+    },
+  ],
+  [
+    'whole-account',
+    'functions',
+    {
+      ...jwt,
+      bound_iam_principal_arn: '',
+      bound_account_id: HOME.account,
+      bound_lambda_function_arn: 'arn:aws:lambda:*',
+      bound_metadata_version: 2,
+    },
+  ],
   ['whole-account', 'wide', { ...ec2, bound_vpc_id: '', bound_account_id: HOME.account }],
   ['wildcard-principal', 'wild', { ...iam, bound_iam_principal_arn: `${APP}*` }],
   ['no-nonce', 'again', { ...ec2, disallow_reauthentication: false }],
   ['long-life', 'long', { ...iam, token_max_ttl: '25h' }],
+  [
+    'long-life',
+    'renewed',
+    { ...jwt, token_policies: ['default', 'team-{{x}}-*'], token_ttl: '1h', token_max_ttl: '48h' },
+  ],
+  ['long-life', 'explicit', { ...iam, token_max_ttl: 0, token_explicit_max_ttl: '25h' }],
   ['periodic-jwt', 'periodic', { ...jwt, token_period: '1h' }],
   ['by-name', 'named', { ...iam, resolve_aws_unique_ids: false }],
   ['session-tags', 'pods', { ...jwt, bound_iam_principal_arn: `${APP}-tagged`, bound_eks_cluster_arn: eks }],
+  [
+    'session-tags',
+    'pods-by-tags',
+    {
+      ...jwt,
+      bound_iam_principal_arn: `${APP}-tagged`,
+      bound_principal_tags: { 'kubernetes-namespace': 'shop' },
+    },
+  ],
+  ['principal-changed', 'moved', { ...jwt, bound_iam_principal_arn: [APP, `${APP}-in-path`] }],
   ['principal-changed', 'gone', { ...jwt, bound_iam_principal_arn: `${APP}-gone` }],
+]
+
+/** Roles in which a review finds nothing, although they look like the roles above. */
+const soundRoles: [title: string, body: object][] = [
+  [
+    'batch tokens with a long maximum',
+    { ...iam, token_type: 'batch', token_ttl: '1h', token_max_ttl: '48h' },
+  ],
+  ['a long maximum for the policy default', { ...iam, token_policies: 'Default', token_max_ttl: '48h' }],
+  ['tokens that end with the session', { ...jwt, cap_to_session: true, token_max_ttl: '48h' }],
+  ['periodic tokens with an explicit end', { ...jwt, token_period: '1h', token_explicit_max_ttl: '24h' }],
+  ['a principal by its ARN with path', { ...jwt, bound_iam_principal_arn: IN_PATH }],
+  [
+    'people of a permission set',
+    { ...jwt, bound_iam_principal_arn: `${APP}_*`, bound_identity_store_user_id: 'u' },
+  ],
+  ['an instance of an account', { ...ec2, bound_vpc_id: '', bound_ec2_instance_id: 'i-1' }],
+  ['EKS alone', { ...jwt, bound_iam_principal_arn: `${APP}-pods`, bound_eks_cluster_arn: eks }],
 ]
 
 const seen = ({ findings }: Review) => findings.map(({ rule, subject }) => `${rule} ${subject}`)
@@ -102,12 +166,13 @@ describe('a review of a mount', () => {
   let mount: Mount
   beforeAll(async () => {
     mount = await cleanMount()
-    const Statement = { Effect: 'Allow', Principal: '*', Action: 'sts:*' }
-    await aws.putRole({
-      account: HOME.account,
-      name: 'reviewed-tagged',
-      trustPolicy: JSON.stringify({ Statement }),
-    })
+    const trusting = (Principal: unknown) =>
+      JSON.stringify({ Statement: { Effect: 'Allow', Principal, Action: 'sts:*' } })
+    const { account } = HOME
+    await aws.putRole({ account, name: 'reviewed-tagged', trustPolicy: trusting('*') })
+    const pods = trusting({ Service: 'pods.eks.amazonaws.com' })
+    await aws.putRole({ account, name: 'reviewed-pods', trustPolicy: pods })
+    await aws.putRole({ account, name: 'reviewed-in-path', path: '/team/' })
   })
 
   test('finds nothing in a clean mount, and asks every rule', async () => {
@@ -140,6 +205,23 @@ describe('a review of a mount', () => {
     },
   )
 
+  test.each(soundRoles)('finds nothing in a role with %s', async (_, body) => {
+    expect(seen(await reviewOfRole(mount.path, body))).toEqual([])
+  })
+
+  test('compares a name without its path with the names of logins', async () => {
+    const body = { ...iam, resolve_aws_unique_ids: false, bound_iam_principal_arn: `${APP}-in-path` }
+    expect(seen(await reviewOfRole(mount.path, { role: 'named', ...body }))).toEqual(['by-name role/named'])
+  })
+
+  test('finds nothing about the keys of a blocked account', async () => {
+    const planted = await cleanMount()
+    const account = freshAccount()
+    await storeIssuer(planted, { lastError: 'status', account })
+    await done('POST', `${planted.path}/config/jwt`, { blocked_accounts: account })
+    expect(seen(await reviewOf(planted.path))).toEqual([])
+  })
+
   test.each<[string, (mount: Mount) => Promise<string>]>([
     [
       'no-server-id',
@@ -149,6 +231,15 @@ describe('a review of a mount', () => {
       },
     ],
     ['no-external-id', async ({ path }) => `config/sts/${await satellite(path)}`],
+    [
+      'no-external-id',
+      async ({ accessor }) => {
+        const role = `arn:aws:iam::${HOME.account}:role/organization`
+        const config = { role, externalId: '', maxAge: 3600 }
+        await tableStore(cluster).commit(createItem(key('organization-config', accessor), config))
+        return 'config/organization'
+      },
+    ],
     ['issuer-fault', planted => storeIssuer(planted, { lastError: 'status' })],
     ['issuer-replaced', planted => storeIssuer(planted, { superseded: true })],
     [
@@ -237,7 +328,8 @@ describe('a review of a role', () => {
     expect(seen(review)).toEqual(['no-server-id config'])
     const only = 'not asked: only the role was judged'
     expect(verdictsOf(review)).toMatchObject({
-      'no-server-id': 'found',
+      'no-server-id': 'found: only the role was judged',
+      'reusable-tokens': only,
       'no-external-id': only,
       'issuer-fault': only,
       'weak-certificate': only,
@@ -271,6 +363,19 @@ describe('a review that cannot ask IAM', () => {
       'session-tags': `not asked: ${why}`,
     })
     expect(review.findings.map(({ text }) => text)).toEqual([`IAM has no ${APP}-gone`])
+  })
+
+  test('names each account that has not answered', async () => {
+    const { path } = await cleanMount()
+    const accounts = [await satellite(path, 'external'), await satellite(path, 'external')]
+    await aws.fault({ service: 'iam', account: accounts[0] ?? '', kind: 'throttle', times: 99 })
+    const reader = `arn:aws:iam::${accounts[1]}:role/cloud-auth-reader`
+    await aws.deny({ principalArn: reader, action: 'iam:GetRole' })
+    const arns = accounts.map(account => `arn:aws:iam::${account}:role/a`)
+    await done('POST', `${path}/role/far`, { ...jwt, bound_iam_principal_arn: arns })
+    expect(verdictsOf(await reviewOf(path))['session-tags']).toMatch(
+      new RegExp(`about 2 principals; account ${accounts[0]}: .*, account ${accounts[1]}: .*AccessDenied`),
+    )
   })
 
   test('says so for an account without a role to assume', async () => {

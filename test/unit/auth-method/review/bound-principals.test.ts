@@ -12,13 +12,13 @@ test('a principal of several roles is listed once, with the unique ID that each 
   principals.add('two', bound(['b'], ['AROAOLD']))
   principals.add('three', { ...bound(['b']), authType: 'jwt', claims: { bound_eks_cluster_arn: ['c'] } })
   expect(principals.list()).toEqual([
-    { arn: arnOf('a'), bindings: [{ role: 'one', bindsPods: false, boundId: 'AROAA' }] },
+    { arn: arnOf('a'), bindings: [{ role: 'one', bindsPods: false, comparesPath: false, boundId: 'AROAA' }] },
     {
       arn: arnOf('b'),
       bindings: [
-        { role: 'one', bindsPods: false, boundId: 'AROAB' },
-        { role: 'two', bindsPods: false, boundId: 'AROAOLD' },
-        { role: 'three', bindsPods: true },
+        { role: 'one', bindsPods: false, comparesPath: false, boundId: 'AROAB' },
+        { role: 'two', bindsPods: false, comparesPath: false, boundId: 'AROAOLD' },
+        { role: 'three', bindsPods: true, comparesPath: true },
       ],
     },
   ])
@@ -33,4 +33,13 @@ test('at most 100 principals are listed, and the gap says so', () => {
   expect(principals.list()).toHaveLength(100)
   expect(principals.list()[0]?.bindings).toHaveLength(2)
   expect(principals.gap()).toBe('IAM was asked about the first 100 principals only')
+})
+
+test.each([
+  [{ 'kubernetes-namespace': ['shop'] }, true],
+  [{ team: ['shop'] }, false],
+])('bound tags %j name pods: %s', (tags, bindsPods) => {
+  const principals = collectPrincipals()
+  principals.add('one', { ...bound(['a']), authType: 'jwt', claims: { bound_principal_tags: tags } })
+  expect(principals.list()[0]?.bindings).toEqual([{ role: 'one', bindsPods, comparesPath: true }])
 })

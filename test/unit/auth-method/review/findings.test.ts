@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { createReviewFindings } from '../../../../shared/auth-method/review/findings.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
 
-const open = { role: ec2Role({ bound: { bound_account_id: ['1'] } }), mountMax: 3600 }
+const open = { role: ec2Role({ bound: { bound_account_id: ['1'] } }), lifeSeconds: 3600 }
 
 test('findings are sorted by severity, rule and subject', () => {
   const review = createReviewFindings()
-  const named = { role: iamRole({ resolveAwsUniqueIds: false }), mountMax: 3600 }
+  const named = { role: iamRole({ resolveAwsUniqueIds: false }), lifeSeconds: 3600 }
   review.judge('role', 'role/c', named)
   review.judge('role', 'role/b', open)
   review.judge('role', 'role/a', open)

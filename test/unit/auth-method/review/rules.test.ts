@@ -18,13 +18,13 @@ const APP = `arn:aws:iam::${ACCOUNT}:role/app`
 const DAY = 86_400_000
 const WEEK_SECONDS = 604_800
 
-const jwtRole = (parts: Partial<Role> = {}): Role => ({
+const jwtRole = (parts: Parameters<typeof iamRole>[0] = {}): Role => ({
   ...iamRole({ resolveAwsUniqueIds: false, boundIamPrincipalIds: [], ...parts }),
   authType: 'jwt',
   ...(parts.claims ? { claims: parts.claims } : {}),
 })
 
-const of = (role: Role, mountMax = 3600) => ({ role, mountMax })
+const of = (role: Role, lifeSeconds = 3600) => ({ role, lifeSeconds })
 
 const jwt: JwtConfig = {
   boundAudiences: ['https://cloud-auth.example'],
@@ -50,7 +50,14 @@ const mount = { jwt, now: 3_600_000, legacySignatures: false }
 const map = { accounts: 1, completedAt: 0, maxAge: 3600 }
 const logins = { serverId: 'vault.example', jwt, hasIamRoles: true, hasJwtServiceRoles: true }
 const certificate = { now: 0, endsAt: 30 * DAY, isModern: true, legacySignatures: false }
-const principal = { arn: APP, bindsPods: false, principal: { arn: APP, uniqueId: 'AROA1' } }
+const principal = {
+  arn: APP,
+  bindsPods: false,
+  comparesPath: true,
+  principal: { arn: APP, uniqueId: 'AROA1' },
+}
+const ALL = `arn:aws:iam::${ACCOUNT}:role/*`
+const tags = { bound_principal_tags: { team: ['a'] } }
 const account = { bound_account_id: [ACCOUNT] }
 const policy = (tagger: unknown) =>
   JSON.stringify({ Statement: { Effect: 'Allow', Action: 'sts:TagSession', Principal: tagger } })
@@ -59,6 +66,14 @@ const bob = { AWS: `arn:aws:iam::${ACCOUNT}:user/bob` }
 const trusting = (trustPolicy: string) => ({ ...principal.principal, trustPolicy })
 const wild = (...boundIamPrincipalArns: string[]) =>
   iamRole({ boundIamPrincipalArns, boundIamPrincipalIds: [] })
+
+const IN_PATH = `arn:aws:iam::${ACCOUNT}:role/team/app`
+const inPath = (comparesPath: boolean, arn: string) => ({
+  ...principal,
+  arn,
+  comparesPath,
+  principal: { arn: IN_PATH, uniqueId: 'AROA1' },
+})
 
 type Vector<K extends ReviewedKind = ReviewedKind> = {
   [P in K]: [about: P, title: string, facts: ReviewFacts[P], text: string | undefined]
@@ -98,6 +113,13 @@ const vectors: Record<ReviewRuleName, readonly Vector[]> = {
   'tags-without-principal': [
     ['role', 'a principal', of(jwtRole({ claims: { bound_principal_tags: { a: ['b'] } } })), undefined],
     ['role', 'no tags', of(jwtRole({ boundIamPrincipalArns: [] })), undefined],
+    ['role', 'a path', of(jwtRole({ boundIamPrincipalArns: [`${APP}/*`], claims: tags })), undefined],
+    [
+      'role',
+      'one wide principal of two',
+      of(jwtRole({ boundIamPrincipalArns: [APP, ALL], claims: tags })),
+      `bound_principal_tags with ${ALL} in bound_iam_principal_arn`,
+    ],
     [
       'role',
       'tags alone',
@@ -125,13 +147,36 @@ const vectors: Record<ReviewRuleName, readonly Vector[]> = {
     ['role', 'a principal', of(iamRole()), undefined],
     ['role', 'an AMI', of(ec2Role({ bound: { ...account, bound_ami_id: ['ami-1'] } })), undefined],
     ['role', 'a role tag', of(ec2Role({ bound: account, roleTag: 'Tag' })), undefined],
-    ['role', 'an account', of(ec2Role({ bound: account })), 'admits every instance'],
-    ['role', 'an account of tokens', of(jwtRole({ boundIamPrincipalArns: [] })), 'admits every user or role'],
+    ['role', 'an account', of(ec2Role({ bound: account })), 'every instance that fits bound_account_id may'],
+    [
+      'role',
+      'an account of tokens',
+      of(jwtRole({ boundIamPrincipalArns: [ALL] })),
+      'every user or role that fits bound_iam_principal_arn may',
+    ],
+    [
+      'role',
+      'instances of an account',
+      of(inferringRole({ boundIamPrincipalArns: [], bound: { ...account, bound_region: ['eu-west-1'] } })),
+      'every instance that fits bound_region, bound_account_id may',
+    ],
   ],
   'wildcard-principal': [
     ['role', 'exact principals', of(iamRole()), undefined],
     ['role', 'a whole account', of(wild(`arn:aws:iam::${ACCOUNT}:role/*`)), undefined],
     ['role', 'a path', of(wild(`${APP}/*`)), `wildcards: ${APP}/*;`],
+    [
+      'role',
+      'a path with the IDs of people',
+      of(jwtRole({ boundIamPrincipalArns: [`${APP}*`], claims: { bound_identity_store_user_id: ['1'] } })),
+      undefined,
+    ],
+    [
+      'role',
+      'a path with all functions',
+      of(jwtRole({ boundIamPrincipalArns: [`${APP}*`], claims: { bound_lambda_function_arn: ['*'] } })),
+      'has wildcards',
+    ],
     ['role', 'many paths', of(wild(...'abcde'.split('').map(one => `${APP}${one}*`))), 'appc* and 2 more;'],
   ],
   'no-nonce': [
@@ -160,24 +205,35 @@ const vectors: Record<ReviewRuleName, readonly Vector[]> = {
     ['certificate', 'an end in the past', { ...certificate, endsAt: -1 }, 'has ended'],
   ],
   'long-life': [
-    ['role', 'a short maximum of the mount', of(iamRole(), 86_400), undefined],
-    ['role', 'a long maximum of the mount', of(iamRole(), 86_401), 'may live for 25 hours'],
-    ['role', 'a short maximum', of(iamRole({ token: { maxTtl: 3600 } }), WEEK_SECONDS), undefined],
-    ['role', 'a long maximum', of(iamRole({ token: { maxTtl: 172_800 } })), 'may live for 48 hours'],
-    ['role', 'an explicit end', of(iamRole({ token: { explicitMaxTtl: 3600 } }), WEEK_SECONDS), undefined],
-    ['role', 'a short period', of(iamRole({ token: { period: 3600 } }), WEEK_SECONDS), undefined],
-    ['role', 'a long period', of(iamRole({ token: { period: 86_401 } })), 'may live for 25 hours'],
+    ['role', 'a life of a day', of(iamRole(), 86_400), undefined],
+    ['role', 'a longer life', of(iamRole(), 86_401), 'may live for 25 hours'],
     [
       'role',
       'the policy default',
-      of(iamRole({ token: { policies: ['default'] } }), WEEK_SECONDS),
+      of(iamRole({ token: { policies: [' Default'] } }), WEEK_SECONDS),
       undefined,
+    ],
+    ['role', 'no policies', of(iamRole({ token: { policies: [] } }), WEEK_SECONDS), undefined],
+    [
+      'role',
+      'a templated path',
+      of(iamRole({ token: { policies: ['default', 'team-*'] } }), WEEK_SECONDS),
+      'may live for 168 hours',
     ],
   ],
   'periodic-jwt': [
     ['role', 'an iam role', of(iamRole({ token: { period: 60 } })), undefined],
     ['role', 'no period', of(jwtRole()), undefined],
-    ['role', 'a period', of({ ...jwtRole(), token: { ...jwtRole().token, period: 60 } }), 'without end'],
+    ['role', 'a period', of(jwtRole({ token: { period: 60 } })), 'without end'],
+    ['role', 'a maximum', of(jwtRole({ token: { period: 60, maxTtl: 60 } })), 'without end'],
+    ['role', 'an explicit end', of(jwtRole({ token: { period: 60, explicitMaxTtl: 86_400 } })), undefined],
+    [
+      'role',
+      'a late explicit end',
+      of(jwtRole({ token: { period: 60, explicitMaxTtl: 86_401 } })),
+      'for 25 hours',
+    ],
+    ['role', 'the end of the session', of(jwtRole({ token: { period: 60 }, capToSession: true })), undefined],
   ],
   'several-audiences': [
     ['mount', 'one audience', mount, undefined],
@@ -188,8 +244,17 @@ const vectors: Record<ReviewRuleName, readonly Vector[]> = {
     ['principal', 'the bound ID', { ...principal, boundId: 'AROA1' }, undefined],
     ['principal', 'no bound ID', principal, undefined],
     ['principal', 'another ID', { ...principal, boundId: 'AROA0' }, 'was deleted and created again'],
-    ['principal', 'another path', { ...principal, arn: `${APP}s` }, `IAM has ${APP} instead of ${APP}s`],
-    ['principal', 'no principal', { arn: APP, bindsPods: false }, `IAM has no ${APP}`],
+    [
+      'principal',
+      'the bound ID at another path',
+      { ...principal, arn: `${APP}s`, boundId: 'AROA1' },
+      undefined,
+    ],
+    ['principal', 'a token without the path', inPath(true, APP), `the principal logs in as ${IN_PATH}`],
+    ['principal', 'a token with the path', inPath(true, IN_PATH), undefined],
+    ['principal', 'a name without the path', inPath(false, APP), undefined],
+    ['principal', 'a name with the path', inPath(false, IN_PATH), `the principal logs in as ${APP}`],
+    ['principal', 'no principal', { arn: APP, bindsPods: false, comparesPath: false }, `IAM has no ${APP}`],
   ],
   'by-name': [
     ['role', 'unique IDs', of(iamRole()), undefined],

@@ -9,6 +9,7 @@ const allow = (Principal: unknown, Action: unknown = 'sts:TagSession', more: obj
   Action,
   ...more,
 })
+const UNDER_CONDITION = { Condition: { StringEquals: { 'aws:RequestTag/team': 'a' } } }
 const policyOf = (...Statement: unknown[]) => JSON.stringify({ Version: '2012-10-17', Statement })
 
 test.each([
@@ -38,7 +39,12 @@ test.each([
     policyOf({ Effect: 'Allow', Principal: ROOT, NotAction: 'sts:AssumeRole' }),
     ROOT.AWS,
   ],
-  ['a condition', policyOf(allow(ROOT, '*', { Condition: { Bool: { a: 'b' } } })), ROOT.AWS],
+  ['a condition', policyOf(allow(ROOT, '*', UNDER_CONDITION)), `${ROOT.AWS} (under a condition)`],
+  [
+    'a condition for one of two principals',
+    policyOf(allow(ROOT, '*', UNDER_CONDITION), allow({ AWS: 'a' })),
+    'a',
+  ],
   ['no JSON', 'x', 'a principal in a policy that cannot be read'],
   ['no object', '[]', 'a principal in a policy that cannot be read'],
 ])('a trust policy with %s', (_, policy, tagger) => {
