@@ -21,7 +21,7 @@ import {
 } from '../../identity-proof/aws-issuer.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
 import type { StoredIssuer } from '../../model/jwt.ts'
-import { type Change, removeItem, replaceItem } from '../../storage/changes.ts'
+import { type Change, removeItem, removeItemUnlessChanged, replaceItem } from '../../storage/changes.ts'
 import { type Item, itemPartitions, type Key, key } from '../../storage/kinds.ts'
 import { formatTime } from '../../values/time.ts'
 import { fetchIssuerKeys } from '../login-jwt/fetch-keys.ts'
@@ -40,6 +40,8 @@ interface PlannedIssuer {
   place: Key<'issuer'>
   stored: Item<'issuer'> | undefined
   account: string
+  /** whether the request names the account, so an administrator trusts the issuer whatever its organization */
+  configures: boolean
 }
 
 /**
@@ -60,32 +62,32 @@ export const writeIssuerPhases: RequestPhases<IssuerCall, undefined, PlannedIssu
       throw invalidRequestError(`account_id cannot be changed: the issuer speaks for ${stored.data.account}`)
     if (stored && stored.data.partition !== partition)
       throw invalidRequestError('partition cannot be changed')
-    return { issuer: { id: place.sk, partition }, place, stored, account }
+    return { issuer: { id: place.sk, partition }, place, stored, account, configures: Boolean(given) }
   },
   ask: (call, { issuer }, ask) =>
     ask({
       key: JSON.stringify(['issuer keys', issuer]),
       ask: () => fetchIssuerKeys(call.ports, issuer, call.request.deadline),
     }),
-  decide: async (call, { issuer, place, stored, account }, fetched) => {
+  decide: async (call, { issuer, place, stored, account, configures }, fetched) => {
     const blocked = call.parameters.blocked ?? stored?.data.blocked ?? false
-    if (fetched.kind !== 'keys') {
-      // an administrator must be able to block an issuer that does not answer
-      if (stored && blocked)
-        return answerAfterChanges([replaceItem(place, stored, { ...stored.data, blocked })])
+    // an administrator must be able to block an issuer that does not answer
+    if (fetched.kind !== 'keys' && !(stored && blocked))
       throw createApiError(
         'invalid_request',
         `the keys of the issuer could not be fetched: ${fetched.kind}`,
         'enable outbound web identity federation in the account, and use the issuer that AWS reports',
         { reason: { why: 'jwt-keys-unreachable', issuer: issuer.id, fault: fetched.kind } },
       )
-    }
-    const { superseded: _, ...before } = stored?.data ?? newIssuer(account, issuer)
-    const next = { ...withFetchedKeys(before, fetched), learnt: false, blocked }
+    const before = stored?.data ?? newIssuer(account, issuer)
+    const next = { ...(fetched.kind === 'keys' ? withFetchedKeys(before, fetched) : before), blocked }
+    // a block changes neither the trust in a learnt issuer nor which issuer speaks for the account
+    if (!configures || fetched.kind !== 'keys') return answerAfterChanges([replaceItem(place, stored, next)])
     const claim = await planIssuerOfAccount(call, issuer.id, account, 'administrator')
     if (claim.kind !== 'free')
       throw invalidRequestError(`the issuer ${claim.by} speaks for the account ${account}: delete it first`)
-    return answerAfterChanges([replaceItem(place, stored, next), ...claim.changes])
+    const { superseded: _, ...configured } = { ...next, learnt: false }
+    return answerAfterChanges([replaceItem(place, stored, configured), ...claim.changes])
   },
 }
 
@@ -128,7 +130,8 @@ export async function deleteIssuer(call: MountCall): Promise<CallOutcome> {
   if (stored) {
     const place = key('account-issuer', call.mount.accessor, stored.data.account)
     const [held] = await call.ports.store.read([place])
-    if (held?.data.issuer === stored.sk) changes.push(removeItem(place))
+    // a login may let a newer issuer speak for the account meanwhile
+    if (held?.data.issuer === stored.sk) changes.push(removeItemUnlessChanged(held))
   }
   return answerAfterChanges(changes)
 }

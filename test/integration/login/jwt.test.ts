@@ -239,6 +239,21 @@ describe('issuers', () => {
     )
   })
 
+  test('that were learnt stay learnt when they are blocked and unblocked', async () => {
+    const mount = await tokenMount()
+    const from = await tokenAccount()
+    const place = `${mount}/config/jwt/issuer/${from.id}`
+    expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+    await done('POST', place, { blocked: true })
+    expect(await errorOf(mount, await tokenOf(from))).toBe(UNTRUSTED)
+    await done('POST', place, { blocked: false })
+    expect((await done('GET', place)).body.data).toMatchObject({ learnt: true, blocked: false })
+    await done('POST', `${mount}/config/jwt`, { organizations: 'o-zzzzzzzzzz' })
+    expect(await errorOf(mount, await tokenOf(from))).toBe(UNTRUSTED)
+    await done('POST', place, { account_id: from.account })
+    expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+  })
+
   test('of a blocked account are refused, and tokens of the account cannot be renewed', async () => {
     const mount = await tokenMount()
     const from = await tokenAccount()
