@@ -10,18 +10,19 @@ export type FetchedKeys =
 export interface IssuerMemory {
   /** the latest result by the host of the issuer; counts for a minute */
   results: Map<string, FetchedKeys>
-  /** fetches under way, by host */
-  running: Map<string, Promise<FetchedKeys>>
+  /** fetches under way, by host; `at`: when the fetch began */
+  running: Map<string, { at: number; result: Promise<FetchedKeys> }>
   /** the keys that verified the latest tokens, by issuer and key ID */
   verifying: Map<string, IssuerKey>
-  /** the present minute of fetches that strangers can cause */
-  minute: { startedAt: number; fetches: number; bySource: Map<string, number> }
+  /** the present minute of fetches that strangers can cause; `ofKnownIssuers` counts separately */
+  minute: { startedAt: number; fetches: number; bySource: Map<string, number>; ofKnownIssuers: number }
   faultsInRow: number
-  pausedUntil: number
+  /** `pausedAt`: when the latest pause of all fetches began */
+  pausedAt: number
 }
 
 /**
- * Why the keys of an issuer could not be fetched. `unknown`: its host answers 403 or 404. `timeout`: no answer in
+ * Why the keys of an issuer could not be fetched. `unknown`: its host does not exist or answers 4xx. `timeout`: no answer in
  * time. `throttled` and `failed`: other faults of the host or of the connection.
  */
 export type IssuerFetchFault = 'unknown' | 'timeout' | 'throttled' | 'failed'

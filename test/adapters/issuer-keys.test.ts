@@ -34,9 +34,13 @@ test('a redirected fetch looks up no name, and names the issuer in the headers',
   expect(names).toEqual([])
 })
 
-test('without a redirect the name of the issuer is looked up, and a name that does not exist is a failure', async () => {
+// A stranger invents issuers. Faults would pause the fetches of all issuers.
+test('without a redirect the name of the issuer is looked up, and a name that does not exist is no fault', async () => {
   const names = watchLookups()
-  expect(await fetcherTo('').fetch(HOST, Date.now() + 5000)).toEqual({ ok: false, fault: 'failed' })
+  const { fetch, meter } = fetcherTo('')
+  const { value, calls } = await meter.measure(() => fetch(HOST, Date.now() + 5000))
+  expect(value).toEqual({ ok: false, fault: 'unknown' })
+  expect(calls).toEqual({ oidc: 1 })
   expect(names).toEqual([HOST])
 })
 
@@ -45,6 +49,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 test.each<[name: string, answer: Answer, fault: string]>([
   ['403', (_, response) => response.writeHead(403).end(), 'unknown'],
   ['404', (_, response) => response.writeHead(404).end(), 'unknown'],
+  ['400', (_, response) => response.writeHead(400).end(), 'unknown'],
   ['429', (_, response) => response.writeHead(429).end(), 'throttled'],
   ['500', (_, response) => response.writeHead(500).end('{}'), 'failed'],
   ['a redirect', (_, response) => response.writeHead(302, { location: '/other' }).end(), 'failed'],

@@ -61,7 +61,10 @@ export function createIssuerKeyFetcher({ clock, meter, redirect }: Dependencies)
   return {
     fetch: async (host, deadline) => {
       meter.count('oidc')
-      const answer = await once(host, deadline).catch(() => failed('failed' as const))
+      const answer = await once(host, deadline).catch((error: NodeJS.ErrnoException) =>
+        // strangers who invent issuers must not cause faults, because faults pause the fetches of all issuers
+        failed(error.code === 'ENOTFOUND' ? ('unknown' as const) : ('failed' as const)),
+      )
       if (!answer.ok && answer.fault !== 'unknown')
         meter.count(faultCounterName('oidc', answer.fault === 'throttled' ? 'throttled' : 'failed'))
       return answer
@@ -72,7 +75,7 @@ export function createIssuerKeyFetcher({ clock, meter, redirect }: Dependencies)
 async function readAnswer(response: IncomingMessage): Promise<Result<string, IssuerFetchFault>> {
   const status = response.statusCode ?? 0
   const body = await readBodyUpTo(LARGEST_KEY_SET, response)
-  if (status === 403 || status === 404) return failed('unknown')
   if (status === 429) return failed('throttled')
+  if (status >= 400 && status < 500) return failed('unknown')
   return status === 200 && body ? ok(body.toString('utf8')) : failed('failed')
 }

@@ -11,17 +11,31 @@ const MOST_RESULTS = 1000
 const MINUTE_MS = 60_000
 const FETCHES_A_MINUTE = 60
 const FETCHES_OF_A_SOURCE = 10
+/** Fetches a minute for the issuers of mounts, each of which is fetched once a minute at most. */
+const FETCHES_OF_KNOWN_ISSUERS = 600
 const FAULTS_BEFORE_PAUSE = 3
 const PAUSE_MS = 30_000
+/** A fetch ends after five seconds, unless the environment was frozen during the fetch. */
+const LONGEST_FETCH_MS = 10_000
+
+const newMinute = (startedAt: number): IssuerMemory['minute'] => ({
+  startedAt,
+  fetches: 0,
+  bySource: new Map(),
+  ofKnownIssuers: 0,
+})
 
 const newMemory = (): IssuerMemory => ({
   results: new Map(),
   running: new Map(),
   verifying: new Map(),
-  minute: { startedAt: 0, fetches: 0, bySource: new Map() },
+  minute: newMinute(0),
   faultsInRow: 0,
-  pausedUntil: 0,
+  pausedAt: 0,
 })
+
+/** Reports whether a time is less than `age` milliseconds ago. The clock may have been set back since. */
+const isRecent = (at: number, now: number, age: number): boolean => at <= now && now - at < age
 
 /** Returns what this environment remembers of its fetches. */
 export function issuerMemory({ memory }: Pick<Ports, 'memory'>): IssuerMemory {
@@ -32,7 +46,21 @@ export function issuerMemory({ memory }: Pick<Ports, 'memory'>): IssuerMemory {
 /** Returns the last result of an issuer if it is younger than a minute. */
 export function rememberedKeys(ports: Pick<Ports, 'memory'>, issuer: AwsIssuer, now: number) {
   const result = issuerMemory(ports).results.get(issuerHost(issuer))
-  return result && now - result.at < RESULT_AGE_MS ? result : undefined
+  return result && isRecent(result.at, now, RESULT_AGE_MS) ? result : undefined
+}
+
+/** Reports whether this environment fetches the keys of an issuer, or none because of faults. */
+export function isFetchingOrPaused(ports: Pick<Ports, 'memory'>, issuer: AwsIssuer, now: number): boolean {
+  const state = issuerMemory(ports)
+  return isPaused(state, now) || fetchUnderWay(state, issuer, now) !== undefined
+}
+
+const isPaused = ({ pausedAt }: IssuerMemory, now: number): boolean => isRecent(pausedAt, now, PAUSE_MS)
+
+/** Returns the fetch of an issuer that nobody waits for in vain: a frozen environment loses its connections. */
+function fetchUnderWay({ running }: IssuerMemory, issuer: AwsIssuer, now: number) {
+  const one = running.get(issuerHost(issuer))
+  return one && isRecent(one.at, now, LONGEST_FETCH_MS) ? one.result : undefined
 }
 
 /**
@@ -46,16 +74,20 @@ export function fetchIssuerKeys(
 ): Promise<FetchedKeys> {
   const state = issuerMemory({ memory })
   const host = issuerHost(issuer)
-  const running = state.running.get(host)
+  const at = clock.now()
+  const running = fetchUnderWay(state, issuer, at)
   if (running !== undefined) return running
-  const fetching = fetchOnce(issuerKeys, host, deadline, clock.now())
-    .then(result => {
-      noteResult(state, host, result)
-      return result
+  // a fetch that outlived a freeze ends after the fetch that took its place
+  const isCurrent = () => state.running.get(host) === fetching
+  const result = fetchOnce(issuerKeys, host, deadline, at)
+    .then(fetched => {
+      if (isCurrent()) noteResult(state, host, fetched)
+      return fetched
     })
-    .finally(() => state.running.delete(host))
+    .finally(() => isCurrent() && state.running.delete(host))
+  const fetching = { at, result }
   state.running.set(host, fetching)
-  return fetching
+  return result
 }
 
 async function fetchOnce(
@@ -77,18 +109,22 @@ function noteResult(state: IssuerMemory, host: string, result: FetchedKeys): voi
   state.faultsInRow = isFault ? state.faultsInRow + 1 : 0
   if (state.faultsInRow < FAULTS_BEFORE_PAUSE) return
   state.faultsInRow = 0
-  state.pausedUntil = result.at + PAUSE_MS
+  state.pausedAt = result.at
 }
 
 /**
  * Takes one fetch of the budget for everything that a stranger can cause. Known issuers with known keys need none.
+ * Strangers who invent issuers cannot use up the fetches of known issuers.
  * @returns false if the budget of this minute, or of this client address, is used up
  */
-function takeFetch(state: IssuerMemory, source: string, now: number): boolean {
-  if (now < state.pausedUntil) return false
-  if (now - state.minute.startedAt >= MINUTE_MS)
-    state.minute = { startedAt: now, fetches: 0, bySource: new Map() }
+function takeFetch(state: IssuerMemory, source: string, isKnown: boolean, now: number): boolean {
+  if (isPaused(state, now)) return false
+  if (!isRecent(state.minute.startedAt, now, MINUTE_MS)) state.minute = newMinute(now)
   const { minute } = state
+  if (isKnown) {
+    minute.ofKnownIssuers += 1
+    return minute.ofKnownIssuers <= FETCHES_OF_KNOWN_ISSUERS
+  }
   const own = minute.bySource.get(source) ?? 0
   if (minute.fetches >= FETCHES_A_MINUTE || own >= FETCHES_OF_A_SOURCE) return false
   minute.fetches += 1
@@ -96,11 +132,19 @@ function takeFetch(state: IssuerMemory, source: string, now: number): boolean {
   return true
 }
 
-/** Fetches keys within the budget. @throws ApiError `busy` when the budget is used up */
-export async function fetchWithinBudget(call: Call, issuer: AwsIssuer): Promise<FetchedKeys> {
+/**
+ * Fetches keys within the budget.
+ * @param isKnown whether the mount has the issuer
+ * @throws ApiError `busy` when the budget is used up
+ */
+export async function fetchWithinBudget(
+  call: Call,
+  issuer: AwsIssuer,
+  isKnown: boolean,
+): Promise<FetchedKeys> {
   const { ports, request, now } = call
   const state = issuerMemory(ports)
-  if (!state.running.has(issuerHost(issuer)) && !takeFetch(state, request.source, now))
+  if (!fetchUnderWay(state, issuer, now) && !takeFetch(state, request.source, isKnown, now))
     throw new ApiError('busy', 'the keys of the issuer are not known yet; try again', {
       retryAfter: 5,
       reason: { why: 'jwt-learning-busy', issuer: issuer.id },

@@ -1,6 +1,5 @@
 import type { AskAws, MountCall } from '../../api/call.ts'
 import { ApiError, createRefusal } from '../../api/errors.ts'
-import { issuerHost } from '../../identity-proof/aws-issuer.ts'
 import type { ParsedJwt, VerifiedJwt } from '../../identity-proof/jwt.ts'
 import { untrustedIssuer } from '../../identity-proof/jwt.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
@@ -16,7 +15,7 @@ import { type JwtBearer, type JwtFacts, jwtAliasName } from './facts.ts'
 import {
   fetchIssuerKeys,
   fetchWithinBudget,
-  issuerMemory,
+  isFetchingOrPaused,
   rememberedKeys,
   unreachableKeysError,
 } from './fetch-keys.ts'
@@ -79,13 +78,12 @@ export async function findIssuerKeys(
 ): Promise<IssuerKeys> {
   const stored = issuer?.data
   const remembered = rememberedKeys(call.ports, jwt.issuer, call.now)
-  const isStale = stored !== undefined && call.now - stored.fetchedAt > config.maxKeyAge * 1000
+  // a clock that was set back makes keys look newer than they are
+  const isStale = stored !== undefined && Math.abs(call.now - stored.fetchedAt) > config.maxKeyAge * 1000
   const holds = (keys: readonly IssuerKey[]) => keys.some(({ kid }) => kid === jwt.kid)
   if (stored && !isStale && holds(stored.keys)) return { keys: stored.keys }
-  if (remembered && (!stored || remembered.at > stored.fetchedAt)) {
-    if (remembered.kind === 'keys') return { keys: remembered.keys, fetched: remembered }
-    if (!isStale && stored) return { keys: stored.keys }
-  }
+  if (remembered?.kind === 'keys' && (!stored || remembered.at > stored.fetchedAt))
+    return { keys: remembered.keys, fetched: remembered }
   // a set that was fetched less than a minute ago is not fetched again for another unknown key
   if (stored && !isStale && remembered?.kind === 'keys') return { keys: stored.keys }
   const result =
@@ -93,7 +91,7 @@ export async function findIssuerKeys(
       ? remembered
       : await ask({
           key: JSON.stringify(['issuer keys', jwt.issuer]),
-          ask: () => fetchWithinBudget(call, jwt.issuer),
+          ask: () => fetchWithinBudget(call, jwt.issuer, stored !== undefined),
         })
   if (result.kind === 'keys') return { keys: result.keys, fetched: result }
   if (isStale) throw reportStaleKeys(call, jwt)
@@ -195,11 +193,10 @@ export function startRefresh(
   { ports, now, request }: Pick<LoginCall, 'ports' | 'now' | 'request'>,
   { jwt, issuer }: TokenTrust,
 ): Promise<FetchedKeys> | undefined {
-  if (!issuer || now - issuer.data.fetchedAt < REFRESH_AGE_MS) return undefined
+  if (!issuer || Math.abs(now - issuer.data.fetchedAt) < REFRESH_AGE_MS) return undefined
   const last = rememberedKeys(ports, jwt.issuer, now)
   if (last) return last.kind === 'keys' && last.at > issuer.data.fetchedAt ? Promise.resolve(last) : undefined
-  const { pausedUntil, running } = issuerMemory(ports)
   // only the login that starts a fetch waits for its end
-  if (now < pausedUntil || running.has(issuerHost(jwt.issuer))) return undefined
+  if (isFetchingOrPaused(ports, jwt.issuer, now)) return undefined
   return fetchIssuerKeys(ports, jwt.issuer, request.deadline).catch(() => ({ kind: 'failed', at: now }))
 }

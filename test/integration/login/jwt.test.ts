@@ -161,6 +161,20 @@ describe('login by a token that AWS signed', () => {
     )
   })
 
+  test('answers 502 as long as a rotated key could not be fetched', async () => {
+    const rotating = await tokenAccount()
+    expect(await errorOf(mount, await tokenOf(rotating))).toBe('200 ')
+    await aws.rotateIssuerKeys({ account: rotating.account })
+    clock.advance(61)
+    await aws.fault({ service: 'oidc', kind: 'error', times: 1 })
+    for (const _ of ['fetched', 'remembered'])
+      expect(await errorOf(mount, await tokenOf(rotating))).toBe(
+        '502 the keys of the issuer could not be fetched',
+      )
+    clock.advance(61)
+    expect(await errorOf(mount, await tokenOf(rotating))).toBe('200 ')
+  })
+
   test('refuses the organization of a stranger without fetching keys', async () => {
     const stranger = await tokenAccount()
     const calls = callWatch()

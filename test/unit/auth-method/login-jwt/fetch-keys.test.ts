@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
-import { fetchWithinBudget, issuerMemory } from '../../../../shared/auth-method/login-jwt/fetch-keys.ts'
+import {
+  fetchWithinBudget,
+  issuerMemory,
+  rememberedKeys,
+} from '../../../../shared/auth-method/login-jwt/fetch-keys.ts'
 import type { AwsIssuer } from '../../../../shared/identity-proof/aws-issuer.ts'
 import type { IssuerFetchFault } from '../../../../shared/model/issuer-memory.ts'
 import type { Ports } from '../../../../shared/ports.ts'
@@ -11,8 +15,10 @@ import { publicJwks } from '../../../builders/web-token.ts'
 const KEYS = JSON.stringify({ keys: [{ ...publicJwks.rsa, kid: 'RSA_0', use: 'sig' }] })
 const NOW = 1_790_000_000_000
 
+type Answer = Result<string, IssuerFetchFault>
+
 /** An environment of the login function whose clock the test moves, and whose fetches are counted. */
-function environment(answer: () => Result<string, IssuerFetchFault>) {
+function environment(answer: () => Answer | Promise<Answer>) {
   const world = { now: NOW, fetches: 0 }
   const ports = {
     memory: {},
@@ -24,10 +30,11 @@ function environment(answer: () => Result<string, IssuerFetchFault>) {
       },
     },
   } as unknown as Ports
-  const ask = (issuer: AwsIssuer, source: string): Promise<string> =>
+  const ask = (issuer: AwsIssuer, source: string, isKnown = false): Promise<string> =>
     fetchWithinBudget(
       { ports, now: world.now, request: { source, deadline: world.now + 15_000 } } as unknown as Call,
       issuer,
+      isKnown,
     ).then(
       ({ kind }) => kind,
       ({ code }: { code: string }) => code,
@@ -86,6 +93,46 @@ describe('the budget of fetches that strangers can cause', () => {
     expect(await ask(invented(), addressOf(7))).toBe('busy')
     world.now += 1
     expect(await ask(invented(), addressOf(7))).toBe('keys')
+  })
+
+  test('known issuers have 600 fetches a minute, also when strangers have used up theirs', async () => {
+    const { world, ask } = environment(() => failed('unknown'))
+    for (let made = 0; made < 60; made++) await ask(invented(), addressOf(made))
+    expect(await ask(invented(), addressOf(99))).toBe('busy')
+    const answers = []
+    for (let made = 0; made < 601; made++) answers.push(await ask(invented(), addressOf(1), true))
+    expect(answers).toEqual([...Array(600).fill('unknown'), 'busy'])
+    expect(world.fetches).toBe(660)
+  })
+
+  test('a clock that was set back ends the minute, the pause and the memory of failures', async () => {
+    const results: Answer[] = []
+    const { world, ports, ask } = environment(() => results.shift() ?? ok(KEYS))
+    world.now = NOW + 3_600_000
+    for (let made = 0; made < 10; made++) await ask(invented(), addressOf(1))
+    results.push(failed('failed'), failed('failed'), failed('failed'))
+    const failing = invented()
+    for (const issuer of [invented(), invented(), failing]) await ask(issuer, addressOf(2))
+    expect(await ask(invented(), addressOf(3))).toBe('busy')
+    world.now = NOW
+    expect(rememberedKeys(ports, failing, NOW)).toBeUndefined()
+    expect(await ask(failing, addressOf(1))).toBe('keys')
+  })
+
+  test('nobody waits for a fetch that began before the environment was frozen, and its failure does not count', async () => {
+    let thaw = (_: Answer) => {}
+    const answers: (Answer | Promise<Answer>)[] = [new Promise<Answer>(resolve => (thaw = resolve))]
+    const { world, ports, ask } = environment(() => answers.shift() ?? ok(KEYS))
+    const issuer = invented()
+    const frozen = ask(issuer, addressOf(1))
+    world.now += 5_000
+    const together = ask(issuer, addressOf(1))
+    world.now += 3_600_000
+    expect(await ask(issuer, addressOf(1))).toBe('keys')
+    thaw(failed('timeout'))
+    expect(await Promise.all([frozen, together])).toEqual(['timeout', 'timeout'])
+    expect(rememberedKeys(ports, issuer, world.now)?.kind).toBe('keys')
+    expect(world.fetches).toBe(2)
   })
 
   // new accounts behind one address, such as the NAT gateway of an organization
