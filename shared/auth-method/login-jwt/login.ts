@@ -47,9 +47,9 @@ const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, IssuerKeys
     const { facts, alias } = await gatherJwtFacts(call, bearer, trust)
     const passed = enforceChecks(jwtChecks, facts)
     // only a granted login refreshes keys, so a stranger causes no fetch with a forged token
-    const refreshing = keys.fetched ? undefined : startRefresh(call, trust)
+    const refreshing = keys.fetched ? Promise.resolve(keys.fetched) : startRefresh(call, trust)
     const grant = decideJwtLogin(passed, call.request.path)
-    const more = [...spendToken(facts, trust), ...(await storeIssuer(call, trust, bearer, keys))]
+    const more = [...spendToken(facts, trust), ...(await learnIssuer(call, trust, bearer, keys))]
     return refreshAfterwards(call, trust, refreshing, await commitLogin(call, grant, alias, more))
   },
 }
@@ -64,18 +64,14 @@ function spendToken({ config, bearer: { token } }: JwtFacts, { places }: TokenTr
   return [createItem(places.spent, {}, { expires })]
 }
 
-/** Returns the changes that store fetched keys; for an issuer that is learnt now, also its account. */
-async function storeIssuer(
+/** Returns the changes that store an issuer that is learnt now, and its account. */
+async function learnIssuer(
   call: LoginCall,
   { jwt, places, issuer }: TokenTrust,
   { account }: JwtBearer,
   { fetched }: IssuerKeys,
 ): Promise<Change[]> {
-  if (!fetched) return []
-  if (issuer) {
-    warnAboutChangedKeys(call, jwt.issuer.id, issuer.data, fetched)
-    return [replaceItem(places.issuer, issuer, withFetchedKeys(issuer.data, fetched))]
-  }
+  if (!fetched || issuer) return []
   const claim = await planIssuerOfAccount(call, jwt.issuer.id, account)
   const seen = describeToken(jwt, true)
   if (claim.kind !== 'free') {
@@ -97,12 +93,15 @@ async function storeIssuer(
     fetchedAt: 0,
     changedAt: 0,
   }
-  return [replaceItem(places.issuer, undefined, withFetchedKeys(learnt, fetched)), ...claim.changes]
+  return [createItem(places.issuer, withFetchedKeys(learnt, fetched)), ...claim.changes]
 }
 
 const REFRESH_WAIT_MS = 300
 
-/** Stores refreshed keys after the login, if they arrive within 300 ms. */
+/**
+ * Stores the fetched keys of a known issuer after the login, if they arrive within 300 ms. Logins at the same time would
+ * cancel each other's transactions if each contained the issuer.
+ */
 function refreshAfterwards(
   call: LoginCall,
   { jwt, issuer }: TokenTrust,

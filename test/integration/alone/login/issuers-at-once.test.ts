@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { ISSUER_ID, signToken, usualClaims } from '../../../builders/web-token.ts'
+import { tokenAccount, tokenMount, tokenOf } from '../../../support/requests/web-tokens.ts'
+import { clock } from '../../../support/service/clock.ts'
+import { api, aws, done, storage } from '../../../support/service/cluster.ts'
+import { acceptUsualTokens, logInByToken, usualToken } from '../../../support/set/jwt-logins.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+
+// What happens to issuers while logins run, and to logins while an issuer's keys change.
+
+afterEach(clock.reset)
+
+const TOGETHER = 20
+/** as long as a transaction takes on AWS */
+const LOCKED_MS = 10
+
+test('logins at once with a key that AWS rotated all succeed, and store the key', async () => {
+  onTestFinished(storage.reset)
+  const mount = await tokenMount()
+  const from = await tokenAccount()
+  const login = async (jwt: string) => (await api('POST', `${mount}/login`, { jwt }, { token: '' })).status
+  expect(await login(await tokenOf(from))).toBe(200)
+  await aws.rotateIssuerKeys({ account: from.account })
+  clock.advance(61)
+  const tokens = await Promise.all(Array.from({ length: TOGETHER }, () => tokenOf(from)))
+  await storage.awsLike(LOCKED_MS)
+  expect(await Promise.all(tokens.map(login))).toEqual(tokens.map(() => 200))
+  const { body } = await done('GET', `${mount}/config/jwt/issuer/${from.id}`)
+  expect(Date.parse(body.data.changed_at)).toBeGreaterThan(clock.now() - 60_000)
+})
+
+const OTHER_ID = randomUUID()
+
+/** A token of another issuer of the usual account. */
+const otherToken = (set: ClusterSet): string => {
+  const iat = Math.floor(set.clock.now() / 1000)
+  const iss = `https://${OTHER_ID}.tokens.sts.global.api.aws`
+  return signToken({ ...usualClaims, iss, iat, exp: iat + 300, jti: randomUUID() })
+}
+
+const issuerPath = (id: string) => `/auth/cloud/config/jwt/issuer/${id}`
+
+test('the block of an issuer that was replaced does not end the issuer that replaced it', async () => {
+  const set = await clusterSet(['east'], { memory: true })
+  await acceptUsualTokens(set, ['east'])
+  expect(await logInByToken(set, 'east', usualToken(set, 'before'))).toBe('200')
+  expect(await logInByToken(set, 'east', otherToken(set))).toBe('200')
+  await set.at('east').ok('POST', issuerPath(ISSUER_ID), { blocked: true })
+  expect(await logInByToken(set, 'east', otherToken(set))).toBe('200')
+  const { body } = await set.at('east').ok('GET', issuerPath(ISSUER_ID))
+  expect(body.data).toMatchObject({ blocked: true, superseded: true, learnt: true })
+})
+
+test('an issuer that replaces another one during its deletion can still be replaced', async () => {
+  const set = await clusterSet(['east'], { memory: true })
+  await acceptUsualTokens(set, ['east'])
+  const { ports, ok } = set.at('east')
+  expect(await logInByToken(set, 'east', usualToken(set, 'before'))).toBe('200')
+  const { commit } = ports.store
+  let raced = ''
+  ports.store.commit = async (...of) => {
+    ports.store.commit = commit
+    raced = await logInByToken(set, 'east', otherToken(set))
+    return commit(...of)
+  }
+  await ok('DELETE', issuerPath(ISSUER_ID))
+  expect(raced).toBe('200')
+  const accessor = (await ports.store.read([key('mounts')]))[0]?.data.mounts.find(
+    ({ path }) => path === 'cloud',
+  )?.accessor
+  const [held] = await ports.store.read([
+    key('account-issuer', accessor ?? '', usualClaims.sub.split(':')[4] ?? ''),
+  ])
+  expect(held?.data.issuer).toBe(OTHER_ID)
+})
