@@ -57,7 +57,7 @@ export function isFetchingOrPaused(ports: Pick<Ports, 'memory'>, issuer: AwsIssu
 
 const isPaused = ({ pausedAt }: IssuerMemory, now: number): boolean => isRecent(pausedAt, now, PAUSE_MS)
 
-/** Returns the fetch of an issuer that nobody waits for in vain: a frozen environment loses its connections. */
+/** Returns the running fetch of an issuer. A fetch from before a freeze does not count, because its connection is dead. */
 function fetchUnderWay({ running }: IssuerMemory, issuer: AwsIssuer, now: number) {
   const one = running.get(issuerHost(issuer))
   return one && isRecent(one.at, now, LONGEST_FETCH_MS) ? one.result : undefined
