@@ -54,8 +54,11 @@ export async function demonstrateLogins(
   return [ec2, iam, jwt]
 }
 
-/** Creates a token about the demonstration's workload, as `sts:GetWebIdentityToken` gives it to the workload. */
-async function createWebToken({ control }: Pick<Shown, 'control'>): Promise<string> {
+/** Creates a token about a workload on an instance, as `sts:GetWebIdentityToken` gives it to the workload. */
+export async function createWebToken(
+  { control }: Pick<Shown, 'control'>,
+  { instanceId } = DEMONSTRATION_INSTANCE,
+): Promise<string> {
   const { account, region } = HOME_ACCOUNT
   const { issuer } = await control.federation({ account })
   const now = Math.floor(Date.now() / 1000)
@@ -73,7 +76,7 @@ async function createWebToken({ control }: Pick<Shown, 'control'>): Promise<stri
         source_region: region,
         org_id: ORGANIZATION,
         ou_path: [ORGANIZATION_PATH],
-        ec2_source_instance_arn: `arn:aws:ec2:${region}:${account}:instance/${DEMONSTRATION_INSTANCE.instanceId}`,
+        ec2_source_instance_arn: `arn:aws:ec2:${region}:${account}:instance/${instanceId}`,
       },
     },
   })
