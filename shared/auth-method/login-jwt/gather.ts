@@ -32,6 +32,9 @@ import { describeToken, findIssuerFault, findTokenFault, identifyBearer } from '
 
 type LoginCall = MountCall<typeof loginFields>
 
+/** Milliseconds for which fetched keys count as current. */
+const REFRESH_AGE_MS = 3_600_000
+
 /** The stored items that decide whether a token is trusted. */
 export interface TokenTrust {
   jwt: ParsedJwt
@@ -41,10 +44,14 @@ export interface TokenTrust {
   issuer: Item<'issuer'> | undefined
 }
 
-/** The keys of an issuer. `fetched` is set if they differ from the stored keys, so a login stores them. */
+/**
+ * The keys of an issuer. `fetched` is set if they differ from the stored keys, so a login stores them. `judged` is what
+ * one of the keys says about the token, if the key has judged the token already.
+ */
 export interface IssuerKeys {
   keys: readonly IssuerKey[]
   fetched?: Extract<FetchedKeys, { kind: 'keys' }>
+  judged?: KeyGuess | undefined
 }
 
 /** Reads what decides about the token, and makes the checks that need neither keys nor a role. */
@@ -68,24 +75,27 @@ export const refuseUnconfigured = (): never =>
 
 /**
  * Finds the keys of the token's issuer: the stored keys, or keys that are fetched now because the issuer is not
- * stored, the stored keys are too old, or the token names an unknown key.
+ * stored, the stored keys are too old, or the token names an unknown key. AWS may have replaced a key under its ID, so
+ * keys older than an hour that do not verify the token are fetched too.
  * @throws ApiError if the keys could not be fetched
  */
 export async function findIssuerKeys(
   call: LoginCall,
-  { jwt, config, issuer }: TokenTrust,
+  { jwt, guess, config, issuer }: TokenTrust,
   ask: AskAws,
 ): Promise<IssuerKeys> {
   const stored = issuer?.data
   const remembered = rememberedKeys(call.ports, jwt.issuer, call.now)
   // a clock that was set back makes keys look newer than they are
-  const isStale = stored !== undefined && Math.abs(call.now - stored.fetchedAt) > config.maxKeyAge * 1000
-  const holds = (keys: readonly IssuerKey[]) => keys.some(({ kid }) => kid === jwt.kid)
-  if (stored && !isStale && holds(stored.keys)) return { keys: stored.keys }
+  const age = stored ? Math.abs(call.now - stored.fetchedAt) : 0
+  const isStale = age > config.maxKeyAge * 1000
+  const judged = stored && !isStale ? judgeToken(jwt, stored.keys, guess) : undefined
+  const kept = stored && !isStale ? { keys: stored.keys, judged } : undefined
+  if (kept && judged && (judged.token || age < REFRESH_AGE_MS)) return kept
   if (remembered?.kind === 'keys' && (!stored || remembered.at > stored.fetchedAt))
     return { keys: remembered.keys, fetched: remembered }
-  // a set that was fetched less than a minute ago is not fetched again for another unknown key
-  if (stored && !isStale && remembered?.kind === 'keys') return { keys: stored.keys }
+  // a set that was fetched less than a minute ago is not fetched again, unless the stored keys are too old
+  if (kept && (judged ? remembered : remembered?.kind === 'keys')) return kept
   const result =
     remembered && remembered.kind !== 'keys'
       ? remembered
@@ -94,6 +104,7 @@ export async function findIssuerKeys(
           ask: () => fetchWithinBudget(call, jwt.issuer, stored !== undefined),
         })
   if (result.kind === 'keys') return { keys: result.keys, fetched: result }
+  if (kept && judged) return kept
   if (isStale) throw reportStaleKeys(call, jwt)
   if (result.kind === 'unknown') throwLoginRefusal(untrustedIssuer('jwt-issuer'), describeToken(jwt, false))
   throw unreachableKeysError(jwt.issuer, result.kind)
@@ -111,9 +122,9 @@ function reportStaleKeys({ ports }: LoginCall, jwt: ParsedJwt): ApiError {
 export function verifyBearer(
   { ports }: Pick<LoginCall, 'ports'>,
   { jwt, guess, config, issuer }: TokenTrust,
-  { keys }: IssuerKeys,
+  { keys, judged = judgeToken(jwt, keys, guess) }: IssuerKeys,
 ): JwtBearer {
-  const { key, token } = verifySignature(jwt, keys, guess)
+  const { key, token } = requireSignature(jwt, judged)
   rememberVerifyingKey(ports, jwt, key)
   const bearer = identifyBearer(token, config, issuer?.data)
   if (bearer.ok) return bearer.value
@@ -123,19 +134,27 @@ export function verifyBearer(
   return throwLoginRefusal(bearer.fault, told)
 }
 
-function verifySignature(
+/** Verifies a token with the key that it names. @returns undefined if there is no such key */
+function judgeToken(
   jwt: ParsedJwt,
   keys: readonly IssuerKey[],
   guess: KeyGuess | undefined,
-): { key: IssuerKey; token: VerifiedJwt } {
+): KeyGuess | undefined {
   const key = keys.find(({ kid, alg }) => kid === jwt.kid && alg === jwt.alg)
+  return key && { key, token: verifyWithGuess(jwt, key, guess) }
+}
+
+function requireSignature(
+  jwt: ParsedJwt,
+  judged: KeyGuess | undefined,
+): { key: IssuerKey; token: VerifiedJwt } {
   const seen = describeToken(jwt, false)
-  if (!key)
+  if (!judged)
     return throwLoginRefusal(
       createRefusal('jwt-key', 'the token names a key that its issuer does not publish'),
       seen,
     )
-  const token = verifyWithGuess(jwt, key, guess)
+  const { key, token } = judged
   if (token) return { key, token }
   return throwLoginRefusal(createRefusal('jwt-signature', 'the signature of the token is not valid'), seen)
 }
@@ -181,8 +200,6 @@ export async function gatherJwtFacts(
   }
   return { facts, alias }
 }
-
-const REFRESH_AGE_MS = 3_600_000
 
 /**
  * Starts fetching keys that are older than an hour. The login does not need the result. Keys that arrived too late for

@@ -46,7 +46,7 @@ const jwtLoginPhases: RequestPhases<LoginCall, undefined, TokenTrust, IssuerKeys
     const bearer = verifyBearer(call, trust, keys)
     const { facts, alias } = await gatherJwtFacts(call, bearer, trust)
     const passed = enforceChecks(jwtChecks, facts)
-    // only a granted login refreshes keys, so a stranger causes no fetch with a forged token
+    // a granted login refreshes and stores keys, a refused one does not
     const refreshing = keys.fetched ? Promise.resolve(keys.fetched) : startRefresh(call, trust)
     const grant = decideJwtLogin(passed, call.request.path)
     const more = [...spendToken(facts, trust), ...(await learnIssuer(call, trust, bearer, keys))]

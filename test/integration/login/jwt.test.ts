@@ -198,20 +198,52 @@ describe('login by a token that AWS signed', () => {
     expect((await login(mount, await tokenOf(from), {}, one)).status).toBe(200)
   })
 
-  test('refreshes keys older than an hour with a granted login, and not with a forged token', async () => {
+  /** Logs in by a new account, and lets its keys become older than an hour. */
+  const oldAccount = async () => {
     const old = await tokenAccount()
     expect(await errorOf(mount, await tokenOf(old))).toBe('200 ')
     clock.advance(2 * 3600)
     const calls = callWatch()
-    const fetches = async () => (await calls()).filter(({ service }) => service === 'oidc').length
     await calls()
-    const forged = `${(await tokenOf(old)).slice(0, -8)}AAAAAAAA`
-    expect(await errorOf(mount, forged)).toBe('400 the signature of the token is not valid')
-    expect(await fetches()).toBe(0)
+    return {
+      old,
+      fetches: async () => (await calls()).filter(({ service }) => service === 'oidc').length,
+      ageOfKeys: async () => {
+        const { body } = await done('GET', `${mount}/config/jwt/issuer/${old.id}`)
+        return clock.now() - Date.parse(body.data.fetched_at)
+      },
+    }
+  }
+
+  test('refreshes keys older than an hour with a granted login', async () => {
+    const { old, fetches, ageOfKeys } = await oldAccount()
     expect(await errorOf(mount, await tokenOf(old))).toBe('200 ')
     expect(await fetches()).toBe(1)
-    const { body } = await done('GET', `${mount}/config/jwt/issuer/${old.id}`)
-    expect(Date.parse(body.data.fetched_at)).toBeGreaterThan(clock.now() - 60_000)
+    expect(await ageOfKeys()).toBeLessThan(60_000)
+  })
+
+  const SIGNATURE = '400 the signature of the token is not valid'
+
+  test('fetches keys older than an hour once a minute for forged tokens, and does not store them', async () => {
+    const { old, fetches, ageOfKeys } = await oldAccount()
+    const forged = `${(await tokenOf(old)).slice(0, -8)}AAAAAAAA`
+    for (let sent = 0; sent < 3; sent++) expect(await errorOf(mount, forged)).toBe(SIGNATURE)
+    expect(await fetches()).toBe(1)
+    expect(await ageOfKeys()).toBeGreaterThan(3_600_000)
+  })
+
+  test('finds a key that AWS replaced under its ID once the stored keys are older than an hour', async () => {
+    const from = await tokenAccount()
+    expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+    const kept = await tokenOf(from)
+    await aws.rotateIssuerKeys({ account: from.account, keepIds: true })
+    expect(await errorOf(mount, await tokenOf(from))).toBe(SIGNATURE)
+    clock.advance(2 * 3600)
+    await aws.fault({ service: 'oidc', kind: 'error', times: 1 })
+    expect(await errorOf(mount, await tokenOf(from))).toBe(SIGNATURE)
+    clock.advance(61)
+    expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+    expect(await errorOf(mount, kept)).toMatch(/^400 /)
   })
 
   test('refuses keys that are too old if they cannot be fetched again, and uses them before', async () => {
