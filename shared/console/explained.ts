@@ -43,10 +43,13 @@ export function readLoginExplanation(data: unknown): LoginExplanation {
   return { wouldSucceed, checks, sentence }
 }
 
-/** Parses the login parameters that were pasted: a JSON object. */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/** Parses the login parameters that were pasted: a JSON object, or a token that AWS signed. */
 export function parseLoginJson(
   text: string,
 ): { login: Readonly<Record<string, unknown>> } | { fault: string } {
+  if (TOKEN.test(text.trim())) return { login: { jwt: text.trim() } }
   try {
     const login: unknown = JSON.parse(text.trim() === '' ? '{}' : text)
     return isObject(login)

@@ -59,6 +59,16 @@ const answers: readonly (readonly [end: string, body: object])[] = [
     '/explain',
     { data: { role: EVIL, checks: [{ check: EVIL, verdict: 'fail', message: EVIL, seen: { a: EVIL } }] } },
   ],
+  [
+    '/review',
+    {
+      data: {
+        findings: [{ severity: EVIL, subject: EVIL, text: EVIL, fix: EVIL }],
+        rules: [{ rule: EVIL, findings: 1e9, why: EVIL }],
+      },
+    },
+  ],
+  ['/config/organization', { data: { accounts: 1e9, completed_at: EVIL, last_error: EVIL } }],
   ['', { data: { [EVIL]: EVIL } }],
 ]
 
@@ -89,6 +99,8 @@ test('the console page shows hostile answers of a cluster as text', async () => 
   await page.press('#operation-token', 'Enter')
   for (const button of ['#readiness-ask', '#report-ask', '#roles-ask', '#policies-ask'])
     await page.click(button)
+  await page.click('#roles-shown button:text-is("Review")')
+  await page.waitForSelector('#review-shown table')
   await page.click('#roles-shown td:first-child button')
   await page.waitForSelector('#role-shown h3:text("Mount")')
   await page.click('#roles-shown td:last-child button')
@@ -111,6 +123,7 @@ test('the console page shows hostile answers of a cluster as text', async () => 
     'readiness-shown',
     'report-shown',
     'roles-shown',
+    'review-shown',
     'role-shown',
     'policies-shown',
     'policy-shown',

@@ -1,9 +1,10 @@
 import { isObject } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
-import { mapShape, objectShape, textArrayShape, textShape } from '../../values/shape.ts'
+import { intShape, mapShape, objectShape, textArrayShape, textShape } from '../../values/shape.ts'
 import { formatTimeSpan } from '../../values/words.ts'
 import { describeExpiry, type ExpiryDescription, readCertificateNotAfter } from '../ends.ts'
 import { type CompiledForm, fillPath } from '../forms.ts'
+import { type ReviewedMount, readReviewedMount } from '../reviewed.ts'
 import { askFor, askOrThrow, clearResult } from './asking.ts'
 import { consoleForms } from './contract.ts'
 import {
@@ -25,6 +26,10 @@ const mountsShape = objectShape({ mounts: mapShape(objectShape({ type: textShape
 const issuersShape = objectShape({
   key_info: mapShape(objectShape({ account_id: textShape, fetched_at: textShape, last_error: textShape })),
 })
+const mapOfAccountsShape = objectShape(
+  { accounts: intShape, last_error: textShape },
+  { completed_at: textShape },
+)
 const certificateShape = objectShape({ cloud_public_cert: textShape })
 
 /** The names of a listing, or why the names are unknown. */
@@ -40,20 +45,21 @@ const listingAt = (path: string): Promise<Listing> =>
     (error: Error) => ({ fault: error.message }),
   )
 
-function createNameButton(name: string, open: (name: string) => Promise<void>): HTMLElement {
-  const button = createElement('button', { type: 'button', class: 'name' }, name)
+function createNameButton(name: string, open: (name: string) => Promise<void>, label?: string): HTMLElement {
+  const button = createElement('button', { type: 'button', class: 'name', 'aria-label': label }, name)
   button.addEventListener('click', () => void open(name))
   return button
 }
 
 const askMounts = (): Promise<void> =>
-  askFor('roles', readMounts, ({ found, certificates, issuers }) => {
+  askFor('roles', readMounts, ({ found, certificates, issuers, maps }) => {
     pageModel.certificates = certificates
     showExpiries(Date.now())
     const rows = found.map(({ path, type, accessor, roles }) => [
       createNameButton(path, openMount),
       type,
       accessor,
+      createNameButton('Review', () => askReview(path), `Review ${path}`),
       'fault' in roles
         ? createElement('span', { class: 'bad' }, roles.fault)
         : createElement(
@@ -64,10 +70,14 @@ const askMounts = (): Promise<void> =>
               : roles.names.map(role => createNameButton(role, () => openRole(path, role)))),
           ),
     ])
+    clearResult('review')
     replaceContent(elementById('roles-shown'), found, () => [
-      createTable(['mount', 'type', 'accessor', 'roles'], rows),
+      createTable(['mount', 'type', 'accessor', 'weaknesses', 'roles'], rows),
       ...(issuers.length > 0
         ? [createTable(['mount', 'account', 'issuer', 'keys fetched', 'fault'], issuers)]
+        : []),
+      ...(maps.length > 0
+        ? [createTable(['mount', 'accounts of the organization', 'map completed', 'fault'], maps)]
         : []),
     ])
   })
@@ -78,13 +88,14 @@ async function readMounts() {
   const methods = Object.entries(mounts)
     .map(([path, { type, accessor }]) => ({ path: path.replace(/\/$/, ''), type, accessor }))
     .filter(({ type }) => type !== 'token')
-  const [roles, certificates, issuers] = await Promise.all([
+  const [roles, certificates, issuers, maps] = await Promise.all([
     Promise.all(methods.map(({ path }) => listingAt(fillPath('auth/:mount/roles', [path])))),
     Promise.all(methods.map(({ path }) => certificatesOf(path))),
     Promise.all(methods.map(({ path }) => issuersOf(path))),
+    Promise.all(methods.map(({ path }) => mapOfAccounts(path))),
   ])
   const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? { names: [] } }))
-  return { found, certificates: certificates.flat(), issuers: issuers.flat() }
+  return { found, certificates: certificates.flat(), issuers: issuers.flat(), maps: maps.flat() }
 }
 
 /** Returns a row for each of the first issuers of a mount; none if the token may not list issuers. */
@@ -93,10 +104,37 @@ async function issuersOf(mount: string): Promise<string[][]> {
   const { data } = await askOrThrow(`${path}?list=true&limit=50`, { admits: 404 }).catch(() => ({ data: {} }))
   const { key_info: issuers = {} } = readShape(issuersShape, data).fields
   return Object.entries(issuers).map(([id, one]) => {
-    const age = formatTimeSpan(Date.now() - Date.parse(one.fetched_at ?? ''))
-    return [mount, one.account_id ?? '', id, `${age} ago`, one.last_error || 'none']
+    return [mount, one.account_id ?? '', id, ageOf(one.fetched_at), one.last_error || 'none']
   })
 }
+
+const ageOf = (time = ''): string => `${formatTimeSpan(Date.now() - Date.parse(time))} ago`
+
+/** Returns a row for the map of a mount's organization; none if the mount has no map, or the token may not read it. */
+async function mapOfAccounts(mount: string): Promise<string[][]> {
+  const path = fillPath('auth/:mount/config/organization', [mount])
+  const answer = await askOrThrow(path).catch(() => undefined)
+  if (!answer) return []
+  const {
+    accounts,
+    completed_at: completed,
+    last_error: fault,
+  } = readShape(mapOfAccountsShape, answer.data).fields
+  return [[mount, String(accounts ?? 0), completed ? ageOf(completed) : 'never', fault || 'none']]
+}
+
+const askReview = (mount: string): Promise<void> =>
+  askFor(
+    'review',
+    async () => readReviewedMount(mount, (await askOrThrow(fillPath('auth/:mount/review', [mount]))).data),
+    reviewed => replaceContent(elementById('review-shown'), reviewed, () => reviewShown(reviewed)),
+  )
+
+const reviewShown = ({ sentence, tone, findings, gaps }: ReviewedMount): HTMLElement[] => [
+  createElement('p', { class: tone }, sentence),
+  ...(findings.length > 0 ? [createTable(['severity', 'where', 'weakness', 'what to do'], findings)] : []),
+  ...(gaps.length > 0 ? [createElement('p', {}, `Not looked at as a whole: ${gaps.join('; ')}.`)] : []),
+]
 
 async function certificatesOf(mount: string): Promise<ExpiryDescription[]> {
   const path = fillPath('auth/:mount/config/certificate', [mount])

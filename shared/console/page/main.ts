@@ -63,7 +63,8 @@ async function forgetTokens(): Promise<void> {
   })
   for (const id of ['token', 'operation-token']) inputById(id).value = ''
   forgetLogins()
-  for (const name of ['roles', 'role', 'policies', 'policy', 'accessor', 'report']) clearResult(name)
+  for (const name of ['roles', 'review', 'role', 'policies', 'policy', 'accessor', 'report'])
+    clearResult(name)
   const ending = endLogin()
   sayTokens()
   const outcome = await ending

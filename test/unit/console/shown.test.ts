@@ -9,6 +9,7 @@ import { formatCheckValue, parseLoginJson, readLoginExplanation } from '../../..
 import { apiBaseUrl, consolePageUrl, linkedPageUrl } from '../../../shared/console/links.ts'
 import { listProgressBars, listSteps, operationSteps } from '../../../shared/console/progress.ts'
 import { describeLossReport, readLossReport } from '../../../shared/console/report.ts'
+import { readReviewedMount } from '../../../shared/console/reviewed.ts'
 import { parseDrStatus } from '../../../shared/set/status.ts'
 import { workflowDefinitions } from '../../../shared/workers/workflows.ts'
 
@@ -180,10 +181,12 @@ describe('an explained login in the console', () => {
     )
   })
 
-  test('the form accepts only a JSON object; an empty text is an empty login', () => {
+  test('the form accepts a JSON object or a signed token; an empty text is an empty login', () => {
     expect(parseLoginJson(' {"role": "x"} ')).toEqual({ login: { role: 'x' } })
     expect(parseLoginJson('')).toEqual({ login: {} })
-    for (const text of ['[1]', 'null', '"x"', '{']) expect(parseLoginJson(text)).toHaveProperty('fault')
+    expect(parseLoginJson(' eyJh.eyJi.c_-d\n')).toEqual({ login: { jwt: 'eyJh.eyJi.c_-d' } })
+    for (const text of ['[1]', 'null', '"x"', '{', 'a.b', 'a.b.c.d', 'a.b.c d'])
+      expect(parseLoginJson(text)).toHaveProperty('fault')
     expect([
       formatCheckValue(undefined),
       formatCheckValue('a'),
@@ -236,5 +239,34 @@ describe('links from the console page', () => {
     )
     expect(texts.join('\n')).toContain(`--arg id ${quoteForShell(EVIL)}`)
     for (const text of texts) execFileSync('sh', ['-n', '-c', text])
+  })
+})
+
+describe('the review of a mount', () => {
+  const finding = { rule: 'no-server-id', severity: 'high', subject: 'config/client', text: 'x', fix: 'y' }
+
+  test('counts the weaknesses of all rules, and shows the first hundred', () => {
+    const rules = [
+      { rule: 'no-server-id', severity: 'high', verdict: 'found', findings: 140 },
+      { rule: 'by-name', severity: 'low', verdict: 'found', findings: 2, why: 'the deadline is near' },
+    ]
+    const read = readReviewedMount('cloud', { findings: Array.from({ length: 142 }, () => finding), rules })
+    expect(read).toMatchObject({
+      sentence: 'The review of cloud found 142 weaknesses. The first 100 are shown.',
+      tone: 'bad',
+      gaps: ['by-name: the deadline is near'],
+    })
+    expect(read.findings).toHaveLength(100)
+    expect(read.findings[0]).toEqual(['high', 'config/client', 'x', 'y'])
+  })
+
+  test('of a mount without weaknesses still names the rules that looked at nothing', () => {
+    const rules = [{ rule: 'session-tags', severity: 'high', verdict: 'not asked', findings: 0, why: 'no' }]
+    expect(readReviewedMount('cloud', { findings: [], rules })).toEqual({
+      sentence: 'The review of cloud found no weakness.',
+      tone: 'good',
+      findings: [],
+      gaps: ['session-tags: no'],
+    })
   })
 })
