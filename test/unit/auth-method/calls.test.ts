@@ -9,6 +9,7 @@ import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { Role } from '../../../shared/model/role.ts'
 import { accessorOfHash, type LoginRecord, storedTokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { accessItem, usualInstance } from '../../builders/ec2-facts.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -109,19 +110,7 @@ async function cluster({ role, login: record }: Sent) {
     ...(loginRecord ? { login: loginRecord as LoginRecord } : {}),
   }
   const items: Item[] = [
-    {
-      ...key('cluster'),
-      rev: 'r',
-      data: {
-        id: 'c',
-        name: 'c',
-        mode: 'disabled',
-        keyring: 'k',
-        term: 1,
-        keyringEdition: 1,
-        initialisedAt: 0,
-      },
-    },
+    clusterItem({ mode: 'disabled' }),
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('mounts-revision'), rev: 'r', data: {} },
     { ...key('token', accessorOfHash(hash)), rev: 'r', data: token(own) },

@@ -5,24 +5,15 @@ import type { CeremonyAttempt, RekeyParameters } from '../../../shared/model/cer
 import type { ClusterRecord, RecoveryKey } from '../../../shared/model/cluster.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import type { EncryptedText } from '../../../shared/values/secret.ts'
+import { clusterRecord } from '../../builders/cluster-record.ts'
 
 const recovery = (verifier: string, rev = 'r-1'): Item<'recovery-key'> => ({
   ...key('recovery-key'),
   rev,
   data: { shares: 5, threshold: 3, verifier, shareHashes: [], since: 0 } satisfies RecoveryKey,
 })
-const record = (more: Partial<ClusterRecord> = {}): ClusterRecord => ({
-  id: 'c',
-  name: 'c',
-  mode: 'primary',
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-  set: 's-1',
-  epoch: '000001.aaaaaaaaaaaa',
-  ...more,
-})
+const record = (more: Partial<ClusterRecord> = {}): ClusterRecord =>
+  clusterRecord({ set: 's-1', epoch: '000001.aaaaaaaaaaaa', ...more })
 
 const rekey: RekeyParameters = {
   shares: 3,

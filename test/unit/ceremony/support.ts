@@ -14,6 +14,7 @@ import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { putItem } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { clusterRecord } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -61,16 +62,7 @@ export async function ceremonyWorld(
   const { keyring, terms } = await createKmsKeyFactory({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const place = key('recovery-key')
   const { item: recovery, shares } = newRecoveryKey(division, { random: randomBytes, now: clock.ms })
-  const record: ClusterRecord = {
-    id: 'c',
-    name: 'c',
-    mode,
-    keyring: keyring.id,
-    term: 1,
-    keyringEdition: 1,
-    initialisedAt: 0,
-    ...(mode === 'secondary' ? { set: 's-1' } : {}),
-  }
+  const record = clusterRecord({ mode, keyring: keyring.id, ...(mode === 'secondary' ? { set: 's-1' } : {}) })
   const items: Item[] = [
     { ...key('cluster'), rev: 'r', data: record },
     { ...key('keyring'), rev: 'r', data: { ...keyring, edition: 1 } },

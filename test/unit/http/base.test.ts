@@ -8,6 +8,7 @@ import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import type { EnvironmentMemory } from '../../../shared/ports.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount } from '../tokens/support.ts'
@@ -20,11 +21,7 @@ const tableItem = (rev: string, ...paths: string[]): Item<'mounts'> => ({
   data: { mounts: paths.map(path => mount({ path })), removing: [] },
 })
 const revisionItem = (rev: string): Item<'mounts-revision'> => ({ ...key('mounts-revision'), rev, data: {} })
-const recordItem = (mode: ClusterMode = 'primary'): Item<'cluster'> => ({
-  ...key('cluster'),
-  rev: 'r',
-  data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
-})
+const recordItem = (mode: ClusterMode = 'primary') => clusterItem({ mode })
 
 /** Builds an environment: its memory, the stored items, and the reads of each request. */
 function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cloud'), revisionItem('r1')]) {

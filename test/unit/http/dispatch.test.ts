@@ -23,6 +23,7 @@ import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOfHash, storedTokenHashOf, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { replaceItem } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -114,11 +115,7 @@ async function send(
   const hash = await storedTokenHashOf(text, clearCipher)
   let hmacs = 0
   const items: Item[] = [
-    {
-      ...key('cluster'),
-      rev: 'r',
-      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
-    },
+    clusterItem({ mode }),
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'dev'), rev: 'r', data: { text: rules } },
     { ...key('token', accessorOfHash(hash)), rev: 'r', data: token({ hash, policies: ['dev'], ...own }) },

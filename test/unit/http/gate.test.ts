@@ -4,20 +4,13 @@ import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { checkClusterRole, checkClusterServes } from '../../../shared/http/gate.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { EncryptedText } from '../../../shared/values/secret.ts'
+import { clusterRecord } from '../../builders/cluster-record.ts'
 
 type Mode = ClusterMode | undefined
 
 const HERE = { home: 'these tables' }
 
-const base = (mode: Mode) =>
-  mode
-    ? {
-        cluster: {
-          record: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
-          readAt: 0,
-        },
-      }
-    : {}
+const base = (mode: Mode) => (mode ? { cluster: { record: clusterRecord({ mode }), readAt: 0 } } : {})
 
 /** Returns the status of the error that work throws; 0: no error. */
 function refusalOf(work: () => void): { status: number; text: string; error?: ApiError } {

@@ -10,6 +10,7 @@ import { createGroupHandler } from '../../../shared/http/lambda.ts'
 import type { FrontProxy, Log } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW } from '../tokens/support.ts'
@@ -26,19 +27,7 @@ function handlerOf(
   proxy?: FrontProxy,
 ) {
   const { store } = memoryStore([
-    {
-      ...key('cluster'),
-      rev: 'r',
-      data: {
-        id: 'c',
-        name: 'c',
-        mode: 'primary',
-        keyring: 'k',
-        term: 1,
-        keyringEdition: 1,
-        initialisedAt: 0,
-      },
-    },
+    clusterItem(),
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
   ])
   const ports = portsWith({

@@ -7,6 +7,7 @@ import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -57,11 +58,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     { text: 'hvs.root', data: { ...rootToken, hash: tokenHashOf('hvs.root') } },
   ].map(({ text, data }): Item => ({ ...key('token', accessorOfHash(tokenHashOf(text))), rev: 'r', data }))
   const { store } = memoryStore([
-    {
-      ...key('cluster'),
-      rev: 'r',
-      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
-    },
+    clusterItem({ mode }),
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'ops'), rev: 'r', data: { text: rules } },
     {

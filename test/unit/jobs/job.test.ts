@@ -4,25 +4,16 @@ import { type ScanPlace, scanAllItems, scanStartPlace } from '../../../shared/jo
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { runBackgroundJob } from '../../../shared/workers/jobs.ts'
 import { workerDefinitions } from '../../../shared/workers/workers.ts'
+import { clusterItem, clusterRecord } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { token } from '../tokens/support.ts'
 
-const record = {
-  id: 'c',
-  name: 'c',
-  mode: 'primary',
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-} as const
-
 /** Builds ports whose clock the test controls. */
 function around(parts: object = {}) {
   const state = { now: 0 }
-  const { store, reads } = memoryStore([item(key('cluster'), record)])
+  const { store, reads } = memoryStore([clusterItem()])
   const ports = portsWith({
     clock: { now: () => state.now },
     cipher: { expectKeyring: () => undefined },
@@ -36,17 +27,17 @@ describe('the context of a job', () => {
   test('the cluster record is read again before the record is too old for a commit', async () => {
     const { state, ports, reads } = around()
     const run = createJobRun(ports, 100_000)
-    expect(await run.cluster()).toEqual({ record, readAt: 0 })
+    expect(await run.cluster()).toEqual({ record: clusterRecord(), readAt: 0 })
     state.now = 5000
     await run.cluster()
     expect(reads).toHaveLength(1)
     state.now = 5001
-    expect(await run.cluster()).toEqual({ record, readAt: 5001 })
+    expect(await run.cluster()).toEqual({ record: clusterRecord(), readAt: 5001 })
     expect(reads).toHaveLength(2)
   })
 
   test.each([
-    ['has become a secondary', [item(key('cluster'), { ...record, mode: 'secondary' })]],
+    ['has become a secondary', [clusterItem({ mode: 'secondary' })]],
     ['is not there', []],
   ])('a job gets no cluster record if the cluster %s', async (_, items) => {
     const { ports } = around({ store: memoryStore(items).store })
@@ -160,8 +151,7 @@ describe('running a job by its payload', () => {
       meter: { measure: async (work: () => Promise<unknown>) => ({ value: await work(), calls: {} }) },
       background: { start: async (job: unknown) => void started.push(job) },
       store: {
-        ...memoryStore([item(key('cluster'), record), item(key('mounts'), { mounts: [], removing: [] })])
-          .store,
+        ...memoryStore([clusterItem(), item(key('mounts'), { mounts: [], removing: [] })]).store,
         scan: async function* () {
           state.now += 1000
           yield { items: [], next: { pk: 'p', sk: 's' } }

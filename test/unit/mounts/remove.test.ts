@@ -10,6 +10,7 @@ import {
   type Kind,
   key,
 } from '../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { keyOfKind } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -26,19 +27,7 @@ const tokenOf = (name: string, mount: string): Item<'token'> => ({
 /** Builds a cluster with a disabled mount, on an engine whose scan skips every second item. */
 function around(items: Item[]) {
   const memory = memoryStore([
-    {
-      ...key('cluster'),
-      rev: 'r',
-      data: {
-        id: 'c',
-        name: 'c',
-        mode: 'primary',
-        keyring: 'k',
-        term: 1,
-        keyringEdition: 1,
-        initialisedAt: 0,
-      },
-    },
+    clusterItem(),
     {
       ...key('mounts'),
       rev: 'r',

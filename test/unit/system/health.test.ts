@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { readParameterFields } from '../../../shared/api/fields.ts'
-import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import {
   healthFields,
@@ -10,6 +10,7 @@ import {
   showInitStatus,
   showSealStatus,
 } from '../../../shared/system/health.ts'
+import { clusterRecord } from '../../builders/cluster-record.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -17,15 +18,7 @@ import { NOW } from '../tokens/support.ts'
 
 const signer = licenceKey()
 
-const record = (mode: ClusterMode): ClusterRecord => ({
-  id: 'c-1',
-  name: 'east',
-  mode,
-  keyring: 'k-1',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: NOW,
-})
+const record = (mode: ClusterMode) => clusterRecord({ id: 'c-1', name: 'east', mode, initialisedAt: NOW })
 
 const callIn = (mode: ClusterMode | undefined, given: object = {}, journal?: object, contact?: object) =>
   callWith({

@@ -4,6 +4,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { listTokenAccessors } from '../../../shared/tokens/accessors.ts'
 import { startTokenTidy, tidyTokens } from '../../../shared/tokens/tidy.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -20,11 +21,7 @@ const pointer = (parent: string, child: string): Item<'child'> => ({
   data: {},
 })
 const base: Item[] = [
-  {
-    ...key('cluster'),
-    rev: 'r',
-    data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
-  },
+  clusterItem(),
   { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
 ]
 

@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda'
 import { beforeEach, expect, test } from 'vitest'
-import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
 import type { ItemStore } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createOperationHandler } from '../../../shared/workers/operations.ts'
+import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -20,20 +20,7 @@ const operation: Item<'operation'> = {
     changedAt: 1,
   } as OperationState,
 }
-const record: Item<'cluster'> = {
-  ...key('cluster'),
-  rev: 'r',
-  data: {
-    id: 'c-1',
-    name: 'west',
-    mode: 'disabled',
-    keyring: 'k',
-    term: 1,
-    initialisedAt: 0,
-    operation: ID,
-    keyringEdition: 1,
-  } as ClusterRecord,
-}
+const record = clusterItem({ id: 'c-1', name: 'west', mode: 'disabled', operation: ID })
 
 const lines: unknown[] = []
 const log = {

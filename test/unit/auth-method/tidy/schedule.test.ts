@@ -3,25 +3,16 @@ import { ApiError } from '../../../../shared/api/errors.ts'
 import { runHourlyTidy } from '../../../../shared/auth-method/tidy/schedule.ts'
 import { createJobRun } from '../../../../shared/jobs/job.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../../builders/cluster-record.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
-const cluster = {
-  id: 'c',
-  name: 'c',
-  mode: 'primary',
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-} as const
-
 /** Runs the hourly job for two mounts and one mount removal, and returns what it started and logged. */
 async function round(broken: (job: Record<string, unknown>) => boolean, unreadable?: Key['kind']) {
   const { store } = memoryStore([
-    item(key('cluster'), cluster),
+    clusterItem(),
     item(key('mounts'), {
       mounts: [mount(), mount({ path: 'other', accessor: 'auth_cloud_2' })],
       removing: [{ path: 'gone', accessor: 'auth_cloud_3' } as never],

@@ -11,6 +11,7 @@ import {
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
 import { findReadinessFault } from '../../../../shared/set/readiness.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../../builders/cluster-record.ts'
 import { closedFormerPrimary, followerOf, primaryOf } from '../../../builders/pair-seen.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
@@ -42,21 +43,7 @@ const readiness = (more: object = {}) => ({
 })
 const drill = () => memory.stored.at(key('drill'))?.data
 const put = (data: DrillRecord) => memory.stored.put({ ...key('drill'), rev: 'r', data })
-const become = (mode: ClusterMode) =>
-  memory.stored.put({
-    ...key('cluster'),
-    rev: 'r',
-    data: {
-      id: 'c',
-      name: 'east',
-      set: SET,
-      mode,
-      keyring: 'k',
-      term: 1,
-      keyringEdition: 1,
-      initialisedAt: 0,
-    },
-  })
+const become = (mode: ClusterMode) => memory.stored.put(clusterItem({ name: 'east', set: SET, mode }))
 const running = (more: Partial<DrillRecord> = {}): DrillRecord => ({
   id: 'one',
   status: 'running',

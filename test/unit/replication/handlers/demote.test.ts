@@ -4,7 +4,8 @@ import type { Call } from '../../../../shared/api/call.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import { demotePrimary } from '../../../../shared/replication/handlers/promote.ts'
-import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import type { Item } from '../../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../../builders/cluster-record.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -12,17 +13,7 @@ const NOW = 1_700_000_000_000
 
 /** @param becomes the operation's state after the first poll */
 function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> = {}) {
-  const data: ClusterRecord = {
-    id: 'c-1',
-    name: 'east',
-    mode: 'primary',
-    keyring: 'k',
-    term: 1,
-    keyringEdition: 1,
-    initialisedAt: 0,
-    ...parts,
-  }
-  const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
+  const record = clusterItem({ id: 'c-1', name: 'east', ...parts })
   const { store, as, commits } = memoryStore([record])
   const started: string[] = []
   const clock = { ms: NOW }
@@ -38,7 +29,7 @@ function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> =
   const call = callWith({
     fetched,
     now: NOW,
-    cluster: { record: data, readAt: NOW },
+    cluster: { record: record.data, readAt: NOW },
     ports: {
       store: { ...as('replication'), read },
       entropy: { uuid: randomUUID },

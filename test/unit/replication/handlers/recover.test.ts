@@ -4,22 +4,14 @@ import { type ClusterRecord, createEmptyLink } from '../../../../shared/model/cl
 import { recoverPrimaryLink } from '../../../../shared/replication/handlers/secondary.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { EncryptedText } from '../../../../shared/values/secret.ts'
+import { clusterRecord } from '../../../builders/cluster-record.ts'
 import { callWith } from '../../../support/requests/call.ts'
 
 const NOW = 1_700_000_000_000
 const own = createEmptyLink('own' as EncryptedText)
 
 function world(parts: Partial<ClusterRecord>) {
-  const record: ClusterRecord = {
-    id: 'c-1',
-    name: 'west',
-    mode: 'secondary',
-    keyring: 'k',
-    term: 1,
-    keyringEdition: 1,
-    initialisedAt: 0,
-    ...parts,
-  }
+  const record = clusterRecord({ id: 'c-1', name: 'west', mode: 'secondary', ...parts })
   let woken = 0
   const wake = async (): Promise<void> => {
     woken += 1

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import type { Secondary } from '../../../../shared/model/link.ts'
 import { revokeRequestedCluster, revokeSecondary } from '../../../../shared/replication/handlers/revoke.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import type { EncryptedText } from '../../../../shared/values/secret.ts'
+import { clusterRecord, secondaryItem as secondary } from '../../../builders/cluster-record.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -13,33 +13,7 @@ const NOW = 1_700_000_000_500
 const CLUSTER = '11111111-2222-3333-4444-555555555555'
 const EPOCH = '000001.c'
 
-const record: ClusterRecord = {
-  id: 'c-1',
-  name: 'east',
-  mode: 'primary',
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-  set: 'set-1',
-  epoch: EPOCH,
-}
-const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
-  ...key('secondary', parts.id ?? ''),
-  rev: 'r',
-  data: {
-    id: '',
-    createdAt: 1,
-    expires: 2,
-    jti: 'h',
-    lastCallTime: 0,
-    address: '',
-    apiAddress: '',
-    version: '',
-    epoch: EPOCH,
-    ...parts,
-  },
-})
+const record = clusterRecord({ id: 'c-1', name: 'east', set: 'set-1', epoch: EPOCH })
 
 interface World {
   items?: Item[]

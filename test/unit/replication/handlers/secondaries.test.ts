@@ -4,8 +4,7 @@ import type { Call } from '../../../../shared/api/call.ts'
 import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
 import { makePendingLinkKey } from '../../../../shared/link/admin/keys.ts'
 import { generateLinkKeyPairs, parseLinkPublicKeys } from '../../../../shared/link/pair.ts'
-import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
-import type { Secondary } from '../../../../shared/model/link.ts'
+import { type ClusterMode, type ClusterRecord, createEmptyLink } from '../../../../shared/model/cluster.ts'
 import {
   auditReplacement,
   generateLinkPublicKey,
@@ -14,6 +13,7 @@ import {
 } from '../../../../shared/replication/handlers/secondaries.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
+import { clusterRecord, secondaryItem as secondary } from '../../../builders/cluster-record.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -25,41 +25,16 @@ const cipher = {
 }
 const around = { cipher, entropy: { bytes: randomBytes, uuid: randomUUID } }
 
-const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterRecord => ({
-  id: 'c-1',
-  name: 'east',
-  mode,
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-  set: 'set-1',
-  epoch: '000001.c',
-  link: {
-    secondaryId: '',
-    primaryAddr: '',
-    primaryAddrs: [],
-    primaryKey: '',
-    ownKey: generateLinkKeyPairs(randomBytes) as EncryptedText,
-  },
-  ...parts,
-})
-const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
-  ...key('secondary', parts.id ?? ''),
-  rev: 'r',
-  data: {
-    id: '',
-    createdAt: 1,
-    expires: 2,
-    jti: 'h',
-    lastCallTime: 0,
-    address: '',
-    apiAddress: '',
-    version: '',
+const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterRecord =>
+  clusterRecord({
+    id: 'c-1',
+    name: 'east',
+    mode,
+    set: 'set-1',
     epoch: '000001.c',
+    link: createEmptyLink(generateLinkKeyPairs(randomBytes) as EncryptedText),
     ...parts,
-  },
-})
+  })
 
 interface World {
   mode?: ClusterMode

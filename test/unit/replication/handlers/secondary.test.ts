@@ -13,6 +13,7 @@ import type { OperationState } from '../../../../shared/model/operation.ts'
 import { becomeSecondary } from '../../../../shared/replication/handlers/secondary.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
+import { clusterItem } from '../../../builders/cluster-record.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -46,17 +47,7 @@ interface World {
 }
 
 function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [], becomes }: World = {}) {
-  const data: ClusterRecord = {
-    id: 'c-1',
-    name: 'west',
-    mode,
-    keyring: 'k',
-    term: 1,
-    keyringEdition: 1,
-    initialisedAt: 0,
-    ...parts,
-  }
-  const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
+  const record = clusterItem({ id: 'c-1', name: 'west', mode, ...parts })
   const { store, as, commits } = memoryStore([record, ...items], { verdicts })
   const [started, notes]: [string[], unknown[]] = [[], []]
   const clock = { ms: NOW }
@@ -75,7 +66,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
       parameters: given,
       fetched,
       now: NOW,
-      cluster: { record: data, readAt: NOW },
+      cluster: { record: record.data, readAt: NOW },
       ports: {
         cipher,
         authorities: { shipped: async () => new Map() },

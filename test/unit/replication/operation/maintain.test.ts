@@ -10,6 +10,7 @@ import {
 } from '../../../../shared/replication/operation/operate.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { operationWorkflows } from '../../../../shared/workers/operations.ts'
+import { clusterItem } from '../../../builders/cluster-record.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -18,20 +19,8 @@ const ID = '0c0ffee0-0000-4000-8000-000000000001'
 const BEGUN = 1_000_000
 const MINUTE = 60_000
 
-const recordWith = (more: Partial<ClusterRecord> = {}): Item<'cluster'> => ({
-  ...key('cluster'),
-  rev: 'r',
-  data: {
-    id: 'c-1',
-    name: 'west',
-    mode: 'disabled',
-    keyring: 'k',
-    term: 1,
-    initialisedAt: 0,
-    ...more,
-    keyringEdition: 1,
-  } as ClusterRecord,
-})
+const recordWith = (more: Partial<ClusterRecord> = {}) =>
+  clusterItem({ id: 'c-1', name: 'west', mode: 'disabled', ...more })
 
 const operationWith = (more: Partial<OperationState> = {}): Item<'operation'> => ({
   ...key('operation', ID),

@@ -11,16 +11,9 @@ import {
   type RoleTransitionRequest,
 } from '../../../../shared/replication/operation/transitions.ts'
 import type { EncryptedText } from '../../../../shared/values/secret.ts'
+import { clusterRecord } from '../../../builders/cluster-record.ts'
 
-const alone: ClusterRecord = {
-  id: 'c',
-  name: 'c',
-  mode: 'disabled',
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-}
+const alone = clusterRecord({ mode: 'disabled' })
 const own = {
   secondaryId: '',
   primaryAddr: '',

@@ -8,21 +8,13 @@ import {
   type StatusFacts,
 } from '../../../../shared/replication/status/status.ts'
 import type { EncryptedText } from '../../../../shared/values/secret.ts'
+import { clusterRecord } from '../../../builders/cluster-record.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
 import { fieldsIn } from '../../../support/set/status-fields.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
-const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
-  id: 'c-1',
-  name: 'east',
-  mode: 'primary',
-  keyring: 'k-1',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-  set: 'set-1',
-  ...parts,
-})
+const record = (parts: Partial<ClusterRecord>): ClusterRecord =>
+  clusterRecord({ id: 'c-1', name: 'east', set: 'set-1', ...parts })
 const root = `${'0123456789'.repeat(6)}abcd`
 const journal = {
   mode: 'writing',

@@ -1,0 +1,40 @@
+import type { ClusterRecord } from '../../shared/model/cluster.ts'
+import type { Secondary } from '../../shared/model/link.ts'
+import { type Item, key } from '../../shared/storage/kinds.ts'
+
+/** Builds the record of a primary without a set, with the given parts. */
+export const clusterRecord = (parts: Partial<ClusterRecord> = {}): ClusterRecord => ({
+  id: 'c',
+  name: 'c',
+  mode: 'primary',
+  keyring: 'k',
+  term: 1,
+  keyringEdition: 1,
+  initialisedAt: 0,
+  ...parts,
+})
+
+/** Builds the stored item of such a record. */
+export const clusterItem = (parts: Partial<ClusterRecord> = {}): Item<'cluster'> => ({
+  ...key('cluster'),
+  rev: 'r',
+  data: clusterRecord(parts),
+})
+
+/** Builds a cluster that a primary admits, under an activation token. */
+export const secondaryItem = (parts: Partial<Secondary>): Item<'secondary'> => ({
+  ...key('secondary', parts.id ?? ''),
+  rev: 'r',
+  data: {
+    id: '',
+    createdAt: 1,
+    expires: 2,
+    jti: 'h',
+    lastCallTime: 0,
+    address: '',
+    apiAddress: '',
+    version: '',
+    epoch: '000001.c',
+    ...parts,
+  },
+})
