@@ -1,5 +1,6 @@
 import type { SignedRequest, SignedRequestInput } from '../../shared/identity-proof/signed-request.ts'
 import { readSignedRequest } from '../../shared/identity-proof/signed-request.ts'
+import type { StsRequestRules } from '../../shared/identity-proof/sts-request.ts'
 
 export const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64')
 
@@ -13,6 +14,18 @@ export const authorization = (
   service = 'sts',
 ): string =>
   `AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/20260301/${region}/${service}/aws4_request, SignedHeaders=${signedHeaders}, Signature=${SIGNATURE}`
+
+/** The rules of a mount without settings. */
+export const usualRules: StsRequestRules = {
+  serverId: '',
+  serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
+  allowedHeaders: [],
+  endpoint: '',
+  regionFromClient: false,
+  endpointRegion: '',
+  homeRegion: 'eu-west-1',
+  maxRetries: -1,
+}
 
 export const usualHeaders = {
   Host: 'sts.amazonaws.com',

@@ -1,17 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { rebuildStsRequest, type StsRequestRules } from '../../../shared/identity-proof/sts-request.ts'
-import { authorization, base64, getInput, postInput, request } from '../../builders/signed-request.ts'
-
-const rules: StsRequestRules = {
-  serverId: '',
-  serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
-  allowedHeaders: [],
-  endpoint: '',
-  regionFromClient: false,
-  endpointRegion: '',
-  homeRegion: 'eu-west-1',
-  maxRetries: -1,
-}
+import {
+  authorization,
+  base64,
+  getInput,
+  postInput,
+  request,
+  usualRules,
+} from '../../builders/signed-request.ts'
 
 /** Returns the target of a request for a host, signed for a region, or the rule that the request violates. */
 function target(host: string, region: string, given: Partial<StsRequestRules>, service = 'sts'): string {
@@ -19,7 +15,7 @@ function target(host: string, region: string, given: Partial<StsRequestRules>, s
     { Host: host, Authorization: authorization('host', region, service) },
     { url: base64(`https://${host}/`) },
   )
-  const rebuilt = rebuildStsRequest(request(input), { ...rules, ...given })
+  const rebuilt = rebuildStsRequest(request(input), { ...usualRules, ...given })
   return rebuilt.ok ? rebuilt.value.endpoint : rebuilt.fault.why
 }
 
@@ -99,7 +95,7 @@ describe('use_sts_region_from_client', () => {
     const host = 'sts.eu-central-1.amazonaws.com'
     const credential = 'AKIAEXAMPLE/20260301/eu-central-1/sts/aws4_request'
     const rebuilt = rebuildStsRequest(request(getInput({ 'X-Amz-Credential': credential }, { host })), {
-      ...rules,
+      ...usualRules,
       ...fromClient,
     })
     expect(rebuilt).toMatchObject({ value: { endpoint: `https://${host}`, host } })
@@ -160,12 +156,14 @@ describe('a signature for a region with the global host', () => {
   test('the signed host is kept in the request', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
     for (const given of [{ regionFromClient: true }, { endpoint: custom, endpointRegion: region }])
-      expect(rebuildStsRequest(request(input), { ...rules, ...given })).toMatchObject({ value: { host } })
+      expect(rebuildStsRequest(request(input), { ...usualRules, ...given })).toMatchObject({
+        value: { host },
+      })
   })
 
   test('without any setting the request is rejected with the settings to use', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
-    expect(rebuildStsRequest(request(input), rules)).toMatchObject({
+    expect(rebuildStsRequest(request(input), usualRules)).toMatchObject({
       fault: {
         code: 'invalid_request',
         text: expect.stringMatching(/use_sts_region_from_client.*sts_endpoint/),

@@ -6,7 +6,7 @@ import {
   type SignedRequest,
   type SignedRequestInput,
 } from '../../../shared/identity-proof/signed-request.ts'
-import { rebuildStsRequest, type StsRequestRules } from '../../../shared/identity-proof/sts-request.ts'
+import { rebuildStsRequest } from '../../../shared/identity-proof/sts-request.ts'
 import {
   authorization,
   base64,
@@ -14,18 +14,8 @@ import {
   postInput,
   queryText,
   usualQuery,
+  usualRules,
 } from '../../builders/signed-request.ts'
-
-const rules: StsRequestRules = {
-  serverId: '',
-  serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
-  allowedHeaders: [],
-  endpoint: '',
-  regionFromClient: false,
-  endpointRegion: '',
-  homeRegion: 'eu-west-1',
-  maxRetries: -1,
-}
 
 function read(input: SignedRequestInput): SignedRequest | undefined {
   try {
@@ -36,7 +26,7 @@ function read(input: SignedRequestInput): SignedRequest | undefined {
 }
 
 /**
- * Query parsers with different rules: the web's rules, Node's, with semicolons, case-insensitive, and
+ * Query parsers with different rules: the web's usualRules, Node's, with semicolons, case-insensitive, and
  * decoding twice.
  */
 const readings: Record<string, (query: string) => [string, string][]> = {
@@ -131,7 +121,7 @@ describe('headers that are sent to STS', () => {
           },
         )
         const request = read(input) ?? expect.fail()
-        const rebuilt = rebuildStsRequest(request, { ...rules, allowedHeaders })
+        const rebuilt = rebuildStsRequest(request, { ...usualRules, allowedHeaders })
         if (!rebuilt.ok) return
         const sent = rebuilt.value.headers.map(([name]) => name.toLowerCase())
         const allowed = [

@@ -10,18 +10,8 @@ import {
   request,
   usualHeaders,
   usualQuery,
+  usualRules,
 } from '../../builders/signed-request.ts'
-
-const usualRules: StsRequestRules = {
-  serverId: '',
-  serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
-  allowedHeaders: [],
-  endpoint: '',
-  regionFromClient: false,
-  endpointRegion: '',
-  homeRegion: 'eu-west-1',
-  maxRetries: -1,
-}
 
 const rebuild = (input = postInput(), rules: Partial<StsRequestRules> = {}) =>
   rebuildStsRequest(request(input), { ...usualRules, ...rules })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { rebuildStsRequest } from '../../../shared/identity-proof/sts-request.ts'
-import { authorization, getInput, postInput, request } from '../../builders/signed-request.ts'
+import { authorization, getInput, postInput, request, usualRules } from '../../builders/signed-request.ts'
 
 const ours = 'X-Service-Cloud-IAM-Server-ID'
 const vaults = 'X-Vault-AWS-IAM-Server-ID'
@@ -9,14 +9,8 @@ const VAULTS_SIGNED = 'host;x-vault-aws-iam-server-id'
 
 function judge(input: ReturnType<typeof postInput>, serverId = 'login.example.com'): string {
   const rebuilt = rebuildStsRequest(request(input), {
+    ...usualRules,
     serverId,
-    serverIdHeader: ours,
-    allowedHeaders: [],
-    endpoint: '',
-    regionFromClient: false,
-    endpointRegion: '',
-    homeRegion: 'eu-west-1',
-    maxRetries: -1,
   })
   return rebuilt.ok ? 'sent' : rebuilt.fault.why
 }
@@ -71,14 +65,8 @@ describe('the server ID header', () => {
 
   test('the configured server ID never appears in the result', () => {
     const rebuilt = rebuildStsRequest(request(postInput({ [ours]: 'x' })), {
+      ...usualRules,
       serverId: id,
-      serverIdHeader: ours,
-      allowedHeaders: [],
-      endpoint: '',
-      regionFromClient: false,
-      endpointRegion: '',
-      homeRegion: 'eu-west-1',
-      maxRetries: -1,
     })
     expect(JSON.stringify(rebuilt)).not.toContain(id)
   })
