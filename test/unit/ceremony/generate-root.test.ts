@@ -4,21 +4,9 @@ import { usesOf } from '../../../shared/api/endpoint.ts'
 import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import { tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { ceremonyWorld, unmasked } from './support.ts'
+import { ceremonyWorld, IDLE_BODY, unmasked } from './support.ts'
 
 const OTP = 'x'.repeat(33)
-const IDLE_BODY = {
-  nonce: '',
-  started: false,
-  progress: 0,
-  required: 3,
-  complete: false,
-  encoded_token: '',
-  encoded_root_token: '',
-  pgp_fingerprint: '',
-  otp: '',
-  otp_length: 33,
-}
 
 describe('generating a root token from recovery shares', () => {
   test.each([

@@ -6,25 +6,13 @@ import { describe, expect, test } from 'vitest'
 import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
-import { ceremonyWorld, unmasked } from './support.ts'
+import { ceremonyWorld, IDLE_BODY, unmasked } from './support.ts'
 
 const secondary = (division?: { shares: number; threshold: number }) =>
   ceremonyWorld(division, { of: 'operation' })
 const OTP = 'x'.repeat(33)
 const DELETE = '/sys/replication/dr/secondary/operation-token/delete'
 const NAME = 'generation of a DR operation token'
-const IDLE_BODY = {
-  nonce: '',
-  started: false,
-  progress: 0,
-  required: 3,
-  complete: false,
-  encoded_token: '',
-  encoded_root_token: '',
-  pgp_fingerprint: '',
-  otp: '',
-  otp_length: 33,
-}
 
 type World = Awaited<ReturnType<typeof ceremonyWorld>>
 

@@ -26,6 +26,20 @@ export interface Told {
   body: any
 }
 
+/** The answer about a ceremony that nobody has started, with a threshold of 3. */
+export const IDLE_BODY = {
+  nonce: '',
+  started: false,
+  progress: 0,
+  required: 3,
+  complete: false,
+  encoded_token: '',
+  encoded_root_token: '',
+  pgp_fingerprint: '',
+  otp: '',
+  otp_length: 33,
+}
+
 /** The ceremonies, with the cluster role that offers each. */
 const ceremonies = {
   root: { at: '/sys/generate-root', mode: 'primary' },
