@@ -1,6 +1,6 @@
 import { defaultIdentityConfig } from '../../shared/auth-method/login/metadata.ts'
 import type { CompleteEc2Facts, RoleTagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
-import { parseRoleTag } from '../../shared/auth-method/role-tags/tag.ts'
+import { parseRoleTag, type RoleTag } from '../../shared/auth-method/role-tags/tag.ts'
 import { defaultTidySettings } from '../../shared/auth-method/tidy/settings.ts'
 import { parseInstanceDocument, type VerifiedProof } from '../../shared/identity-proof/instance-document.ts'
 import type { AccessEntry } from '../../shared/model/access-entry.ts'
@@ -63,6 +63,17 @@ export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Fact
     instance: usualInstance,
     ...rest,
   }
+}
+
+/** A role tag of the role `dev` that restricts nothing. */
+export const usualTag: RoleTag = {
+  nonce: 'q83vEjRWeJA=',
+  role: 'dev',
+  disallowReauthentication: false,
+  allowInstanceMigration: false,
+  policies: [],
+  instanceId: '',
+  maxTtl: 0,
 }
 
 /** Returns a genuine role tag that is not denied, from the text of its items. */

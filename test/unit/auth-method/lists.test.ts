@@ -4,6 +4,7 @@ import { renderRoleTag } from '../../../shared/auth-method/role-tags/tag.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
+import { usualTag as tag } from '../../builders/ec2-facts.ts'
 import { ec2Role } from '../../builders/roles.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { encrypted, item, plainCipher } from '../../support/tables/items.ts'
@@ -12,15 +13,6 @@ import { mount } from '../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
 const NOW = 1_000_000_000_000
-const tag = {
-  nonce: 'q83vEjRWeJA=',
-  role: 'dev',
-  disallowReauthentication: false,
-  allowInstanceMigration: false,
-  policies: [],
-  instanceId: '',
-  maxTtl: 0,
-}
 const value = renderRoleTag(tag, new Secret('the key'))
 const base64 = Buffer.from(value).toString('base64')
 

@@ -12,7 +12,7 @@ import type { Role } from '../../../../shared/model/role.ts'
 import type { AwsTarget } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
-import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
+import { accessItem, documentOf, usualInstance, usualTag } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { askAlways, callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
@@ -131,15 +131,7 @@ test('an empty nonce counts as sent, a missing nonce does not', async () => {
 
 describe("the instance's role tag", () => {
   const role = ec2Role({ roleTag: 'Tag', hmacKey: keyOf(AMI) })
-  const tag = {
-    nonce: 'q83vEjRWeJA=',
-    role: AMI,
-    disallowReauthentication: false,
-    allowInstanceMigration: false,
-    policies: [],
-    instanceId: '',
-    maxTtl: 0,
-  }
+  const tag = { ...usualTag, role: AMI }
   const value = renderRoleTag(tag, new Secret('the key'))
   const forged = renderRoleTag(tag, new Secret('another key'))
   const seen = async (given: World) => {

@@ -7,7 +7,7 @@ import type { Instance } from '../../../../shared/model/instance.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
-import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
+import { accessItem, documentOf, usualTag as tag, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { encrypted, item } from '../../../support/tables/items.ts'
 import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
@@ -54,15 +54,6 @@ function world({
   return { ...attempts, asked, login, outcome: () => outcomeOf(login) }
 }
 
-const tag = {
-  nonce: 'q83vEjRWeJA=',
-  role: 'dev',
-  disallowReauthentication: false,
-  allowInstanceMigration: false,
-  policies: [],
-  instanceId: '',
-  maxTtl: 0,
-}
 const tagValue = renderRoleTag(tag, new Secret('the key'))
 const tagged = role({ roleTag: 'Tag', hmacKey: encrypted('role', 'dev', 'hmacKey', 'the key') })
 

@@ -11,18 +11,10 @@ import {
 } from '../../../../shared/auth-method/role-tags/tag.ts'
 import { sanitisePolicies } from '../../../../shared/policies/names.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
+import { usualTag as usual } from '../../../builders/ec2-facts.ts'
 import published from '../../../vectors/role-tags.json' with { type: 'json' }
 
 const key = new Secret('1b4e28ba-2fa1-4d2a-883f-0016d3cca427')
-const usual: RoleTag = {
-  nonce: 'q83vEjRWeJA=',
-  role: 'dev',
-  disallowReauthentication: false,
-  allowInstanceMigration: false,
-  policies: [],
-  instanceId: '',
-  maxTtl: 0,
-}
 /** Appends the valid MAC of a text, which only the owner of the key can compute. */
 const signed = (plain: string) =>
   `${plain}:${createHmac('sha256', key.reveal()).update(plain).digest('base64')}`
