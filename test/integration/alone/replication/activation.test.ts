@@ -14,6 +14,7 @@ import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
 import { startLinkTap } from '../../../support/faults/link-tap.ts'
 import { linkGateway } from '../../../support/set/link.ts'
+import { operationRunAt } from '../../../support/set/operation-run.ts'
 import {
   admitting,
   asAlone,
@@ -22,7 +23,6 @@ import {
   everythingOf,
   type Member,
   member,
-  memberAs,
   newSet,
 } from '../../../support/set/pair.ts'
 import { Crash, crashes } from '../../../support/tables/crash.ts'
@@ -90,27 +90,12 @@ async function begun(given: string, { address = 'http://east.inside', ca = 'PEM'
 const audited: Record<string, unknown>[] = []
 let woken = 0
 
-function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(west, 'on-operation')
-  return {
-    ports: {
-      store: watched(store),
-      journal: watched(journal),
-      cipher,
-      keyFactory,
-      clock,
-      entropy,
-      log,
-      audit: { write: async entry => void audited.push(entry) },
-      deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
-      background: { start: async () => undefined },
-      puller: { wake: async () => void woken++ },
-    },
+const runOf = (watched: <T extends object>(port: T) => T = port => port): OperationRun =>
+  operationRunAt(west, watched, {
     connect,
-    deadline: Number.POSITIVE_INFINITY,
-  }
-}
+    audit: entry => void audited.push(entry),
+    wake: () => void woken++,
+  })
 
 const steps: Readonly<Record<string, OperationStep>> = operationWorkflows.activation.steps
 

@@ -9,7 +9,8 @@ import { putItem, replaceItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
-import { asAlone, asPrimary, commit, type Member, member, memberAs } from '../../../support/set/pair.ts'
+import { operationRunAt } from '../../../support/set/operation-run.ts'
+import { asAlone, asPrimary, commit, type Member, member } from '../../../support/set/pair.ts'
 import { Crash, crashes } from '../../../support/tables/crash.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000002'
@@ -52,29 +53,14 @@ beforeEach(async () => {
   await east.journal.allocate(formatEpoch(1, east.id))
 })
 
-function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(east, 'on-operation')
-  return {
-    ports: {
-      store: watched(store),
-      journal: watched(journal),
-      cipher,
-      keyFactory,
-      clock,
-      entropy,
-      log,
-      audit: { write: async entry => void audited.push(entry) },
-      deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
-      background: { start: async () => undefined },
-      puller: { wake: async () => undefined },
-    },
+const runOf = (watched: <T extends object>(port: T) => T = port => port): OperationRun =>
+  operationRunAt(east, watched, {
     connect: () => {
       throw new Error('nobody is asked')
     },
-    deadline: Number.POSITIVE_INFINITY,
-  }
-}
+    audit: entry => void audited.push(entry),
+    wake: () => undefined,
+  })
 
 /** Runs all steps of the demotion, as the workflow does. */
 async function takeSteps(run: OperationRun): Promise<void> {
