@@ -3,6 +3,7 @@ import { treeRootsPk } from '../../../../shared/journal/refresh.ts'
 import { type LeafLimbs, treeBucketOf, treePagePkByName } from '../../../../shared/journal/tree.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { operatorToken } from '../../../support/set/operation-token.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Tests checks and repairs of the hash tree, level by level, on a primary and on a secondary.
@@ -15,12 +16,7 @@ beforeAll(async () => {
   set = await clusterSet(['east', 'west', 'alone'], { aws: true })
   await set.enable('east')
   await set.join('west', 'east')
-  const paths = ['merkle-check', 'reindex'].map(
-    name => `path "sys/replication/dr/secondary/${name}" { capabilities = ["update"] }`,
-  )
-  await set.at('east').ok('POST', '/sys/policies/acl/operator', { policy: paths.join('\n') })
-  const asked = { type: 'batch', policies: ['operator'], no_parent: true }
-  operator = (await set.at('east').ok('POST', '/auth/token/create', asked)).body.auth.client_token
+  operator = await operatorToken(set.at('east'), ['merkle-check', 'reindex'])
   for (let index = 0; index < 30; index++)
     await set.at('east').ok('POST', `/sys/policies/acl/p${index}`, POLICY)
   await set.converge()

@@ -1,17 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { accessorOfHash, tokenHashOf } from '../../../../shared/model/token.ts'
-import { putItem } from '../../../../shared/storage/changes.ts'
 import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
 import { sized } from '../../../support/runner/size.ts'
 import type { Reply } from '../../../support/service/api.ts'
+import { storeOperationToken, OPERATION_TOKEN as TOKEN } from '../../../support/set/operation-token.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { SetSnapshot } from '../../../support/set/snapshot.ts'
 import type { WireItem } from '../../../support/tables/wire-values.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const DISABLE = '/sys/replication/dr/secondary/disable'
-const TOKEN = 'hvs.operation-token-of-the-test'
 
 let set: ClusterSet
 
@@ -21,24 +20,8 @@ beforeEach(async () => {
   await set.join('west', 'east')
   await set.at('east').ok('POST', '/sys/policies/acl/shared', POLICY)
   await set.converge()
-  await giveToken()
+  await storeOperationToken(set.at('west'))
 })
-
-/** Makes an operation token by a ceremony with recovery shares. */
-async function giveToken(): Promise<void> {
-  const { ports, record } = set.at('west')
-  const now = await record()
-  const made = {
-    hash: tokenHashOf(TOKEN),
-    set: now.set ?? '',
-    epoch: now.epoch ?? '',
-    madeAt: ports.clock.now(),
-  }
-  await ports.store.commit([putItem(key('operation-token'), made)], {
-    record: now,
-    readAt: ports.clock.now(),
-  })
-}
 
 const disable = (): Promise<Reply> =>
   set.at('west').request('POST', DISABLE, { dr_operation_token: TOKEN }, { token: '' })

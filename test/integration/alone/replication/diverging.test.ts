@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { computeItemLeaf } from '../../../../shared/journal/tree.ts'
 import { shortKeyName } from '../../../../shared/replication/secondary/diverging.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { operatorToken } from '../../../support/set/operation-token.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Changes a primary's items repeatedly without journal entries. One item keeps differing, and the secondary
@@ -18,12 +19,7 @@ beforeAll(async () => {
   set = await clusterSet(['east', 'west'], { memory: true })
   await set.enable('east')
   await set.join('west', 'east')
-  const paths = ['promote', 'recover'].map(
-    name => `path "sys/replication/dr/secondary/${name}" { capabilities = ["update"] }`,
-  )
-  await set.at('east').ok('POST', '/sys/policies/acl/operator', { policy: paths.join('\n') })
-  const asked = { type: 'batch', policies: ['operator'], no_parent: true }
-  operator = (await set.at('east').ok('POST', '/auth/token/create', asked)).body.auth.client_token
+  operator = await operatorToken(set.at('east'), ['promote', 'recover'])
   await write('x', 'first')
   await set.converge()
 })

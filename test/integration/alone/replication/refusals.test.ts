@@ -1,16 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type ApiError, errorCodes } from '../../../../shared/api/errors.ts'
 import * as ceremony from '../../../../shared/ceremony/refusals.ts'
-import { tokenHashOf } from '../../../../shared/model/token.ts'
 import * as role from '../../../../shared/replication/operation/refusals.ts'
 import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Reply } from '../../../support/service/api.ts'
+import { OPERATION_TOKEN as OPERATOR, storeOperationToken } from '../../../support/set/operation-token.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const R = '/sys/replication/dr'
 const GENERATE = `${R}/secondary/generate-operation-token`
-const OPERATOR = 'hvs.operation-token-of-the-test'
 
 let set: ClusterSet
 
@@ -18,18 +17,7 @@ beforeAll(async () => {
   set = await clusterSet(['east', 'west', 'alone'], { memory: true })
   await set.enable('east')
   await set.join('west', 'east')
-  const { ports, record } = set.at('west')
-  const now = await record()
-  const made = {
-    hash: tokenHashOf(OPERATOR),
-    set: now.set ?? '',
-    epoch: now.epoch ?? '',
-    madeAt: ports.clock.now(),
-  }
-  await ports.store.commit([putItem(key('operation-token'), made)], {
-    record: now,
-    readAt: ports.clock.now(),
-  })
+  await storeOperationToken(set.at('west'))
 })
 
 const post = (cluster: string, path: string, body: object): Promise<Reply> =>

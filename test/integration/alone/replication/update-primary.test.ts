@@ -1,15 +1,12 @@
 import * as v from 'valibot'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { tokenHashOf } from '../../../../shared/model/token.ts'
-import { putItem } from '../../../../shared/storage/changes.ts'
-import { key } from '../../../../shared/storage/kinds.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
+import { storeOperationToken, OPERATION_TOKEN as TOKEN } from '../../../support/set/operation-token.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const R = '/sys/replication/dr'
-const TOKEN = 'hvs.operation-token-of-the-test'
 
 let set: ClusterSet
 let names = 0
@@ -19,22 +16,8 @@ beforeAll(async () => {
   await set.enable('east')
   await set.enable('south')
   await set.join('west', 'east')
-  await giveToken('west')
+  await storeOperationToken(set.at('west'))
 })
-
-/** Makes an operation token by a ceremony with recovery shares. */
-async function giveToken(cluster: string): Promise<void> {
-  const { ports, record } = set.at(cluster)
-  const now = await record()
-  const made = {
-    hash: tokenHashOf(TOKEN),
-    set: now.set ?? '',
-    epoch: now.epoch ?? '',
-    madeAt: ports.clock.now(),
-  }
-  const as = { record: now, readAt: ports.clock.now() }
-  await ports.store.commit([putItem(key('operation-token'), made)], as)
-}
 
 const write = (cluster: string): Promise<Reply> =>
   set.at(cluster).ok('POST', `/sys/policies/acl/p${names++}`, POLICY)
