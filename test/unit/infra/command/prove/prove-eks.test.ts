@@ -1,30 +1,17 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
 import { listParts } from '../../../../../infra/command/prove/names.ts'
-import { prove } from '../../../../../infra/command/prove/prove.ts'
-import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
 import { createLocalAuthority } from '../../../../../infra/local/gateway/tls.ts'
 import { runContainer } from '../../../../support/programs/pod.ts'
-import { proveOptions } from '../../../../support/programs/prove-options.ts'
 import { AccountInMemory } from './account-in-memory.ts'
-import { answerAsCluster } from './cluster-answers.ts'
 import { KubernetesInMemory, SERVED_LOG } from './kubernetes-in-memory.ts'
-import { writeRelease } from './release-folder.ts'
+import { ACCOUNT, answerAsCluster, proveWorld } from './prove-world.ts'
 
 const CLUSTER = 'shop-1'
 const RUN = '0a1b2c3d'
-let folder: string
 let account: AccountInMemory
 let kubernetes: KubernetesInMemory
-let printed: string
-let said: string[]
-let signal: (name: string) => void
-let server: Server
 /** roles of the logins that the server has received */
 let loginRoles: string[]
 /** keys of the agent's answer */
@@ -43,63 +30,26 @@ const answerTo = (path: string, method: string, body: string, authorization = ''
   return answerAsCluster(path, method)
 }
 
-beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    const { url = '', method = '', headers } = request
-    const [status, body] = answerTo(url, method, await text(request), headers.authorization)
-    response.writeHead(status).end(JSON.stringify(body))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-})
-afterAll(() => void server.close())
-
 beforeEach(async () => {
-  folder = mkdtempSync(`${tmpdir()}/prove-`)
-  writeRelease(`${folder}/release`)
   account = new AccountInMemory()
   kubernetes = new KubernetesInMemory()
   await kubernetes.start()
   account.clusters.set(CLUSTER, kubernetes.access())
-  printed = ''
-  said = []
   loginRoles = []
   agentKeys = []
 })
-afterEach(() => {
-  kubernetes.stop()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => kubernetes.stop())
 
-const options: ProveOptions = { ...proveOptions, region: 'eu-west-1', eksCluster: CLUSTER }
-
-const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-
-const start = (more: Partial<ProveOptions> = {}) =>
-  prove(
-    { ...options, release: `${folder}/release`, ...more },
-    {
-      environment: { HOME: folder },
-      connection: { timeoutMs: 5000 },
-      print: shown => {
-        printed += shown
-      },
-      say: line => void said.push(line),
-      confirm: async () => true,
-      onSignal: called => {
-        signal = called
-      },
-      open: async () => account.open('111122223333'),
-      reach: () => `${origin()}/v1`,
-      linkTo: address => new URL(address).origin,
-    },
-  )
+const { world, start, origin, stateFolder, report, resultOf } = proveWorld(
+  { eksCluster: CLUSTER },
+  async () => account.open(ACCOUNT),
+  answerTo,
+)
 const cleanUp = () => start({ isCleanup: true, eksCluster: undefined, release: undefined })
 
-const journalFolder = () => `${folder}/.local/state/cloud-auth`
-const journals = () => readdirSync(journalFolder())
-const readJournal = () => parseProveJournal(readFileSync(`${journalFolder()}/${journals()[0]}`, 'utf8'))
-const report = () => JSON.parse(printed)
-const podRow = () => report().rows.find((row: { id: string }) => row.id === 'pod-identity')
+const journals = () => readdirSync(stateFolder())
+const readJournal = () => parseProveJournal(readFileSync(`${stateFolder()}/${journals()[0]}`, 'utf8'))
+const podRow = () => resultOf('pod-identity')
 const leftBehind = () => [...account.stacks.keys(), ...kubernetes.namespaces.keys()]
 const created = () => account.wanted.map(({ name }) => name.split('-').at(-1))
 
@@ -123,18 +73,18 @@ describe('cloud-auth prove --eks-cluster', () => {
   })
 
   test('runs code in the pod that logs in with the credentials of the agent, and prints no secret', async () => {
-    writeFileSync(`${folder}/pod-token`, 'the-pod-token\n')
+    writeFileSync(`${world.folder}/pod-token`, 'the-pod-token\n')
     kubernetes.runPod = container =>
       runContainer(container, {
         AWS_CONTAINER_CREDENTIALS_FULL_URI: `${origin()}/agent`,
-        AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: `${folder}/pod-token`,
+        AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: `${world.folder}/pod-token`,
       })
     await start()
     expect(podRow()).toMatchObject({ result: 'held' })
     expect(loginRoles).toEqual(Array.from({ length: 20 }, () => 'prove-pod'))
     expect(agentKeys).toEqual(['the-pod-token'])
     const [{ log } = { log: '' }] = kubernetes.jobs
-    expect([log, printed, ...said].join()).not.toMatch(
+    expect([log, world.printed, ...world.said].join()).not.toMatch(
       /the-secret-key|the-session|the-login-token|the-pod-token|the-bearer-token/,
     )
   })
@@ -165,8 +115,10 @@ describe('cloud-auth prove --eks-cluster', () => {
 
   test('tells in the plan what it makes in the cluster', async () => {
     expect(await start({ isDry: true })).toBe('done')
-    expect(printed).toMatch(/In the EKS cluster shop-1 it makes the namespace cloud-auth-prove-[0-9a-f]{8} /)
-    expect(printed).toMatch(/-pod +a role for the pod/)
+    expect(world.printed).toMatch(
+      /In the EKS cluster shop-1 it makes the namespace cloud-auth-prove-[0-9a-f]{8} /,
+    )
+    expect(world.printed).toMatch(/-pod +a role for the pod/)
     expect([account.wanted, kubernetes.namespaces.size]).toEqual([[], 0])
   })
 
@@ -314,7 +266,7 @@ describe('a signal', () => {
     'DELETE ',
   ])('at %s ends the run, and nothing is left', async pattern => {
     kubernetes.before = request => {
-      if (new RegExp(pattern).test(request)) signal('SIGINT')
+      if (new RegExp(pattern).test(request)) world.signal('SIGINT')
       return undefined
     }
     expect(await start()).toBe('interrupted')
@@ -345,7 +297,7 @@ describe('cloud-auth prove --cleanup', () => {
       await loseCluster(pattern)
       expect([kubernetes.namespaces.size, journals().length]).toEqual([1, 1])
       expect(await cleanUp()).toBe('done')
-      expect(said.join()).toMatch(/the namespace cloud-auth-prove-[0-9a-f]{8}/)
+      expect(world.said.join()).toMatch(/the namespace cloud-auth-prove-[0-9a-f]{8}/)
       expect([leftBehind(), journals()]).toEqual([[], []])
     },
   )
@@ -354,7 +306,7 @@ describe('cloud-auth prove --cleanup', () => {
     await loseCluster(/^GET .*pods$/)
     for (const one of kubernetes.namespaces.values()) one.metadata.labels = {}
     expect(await cleanUp()).toBe('refused')
-    expect(printed).toContain('does not have the label')
+    expect(world.printed).toContain('does not have the label')
     expect(leftBehind()).toEqual([...kubernetes.namespaces.keys()])
   })
 })
@@ -362,7 +314,7 @@ describe('cloud-auth prove --cleanup', () => {
 describe('cloud-auth prove --keep', () => {
   test('keeps nothing of a run that a signal ends during its last request', async () => {
     kubernetes.before = request => {
-      if (request.startsWith('DELETE')) signal('SIGTERM')
+      if (request.startsWith('DELETE')) world.signal('SIGTERM')
       return undefined
     }
     expect(await start({ keeps: true })).toBe('terminated')
@@ -374,7 +326,7 @@ describe('cloud-auth prove --keep', () => {
     const { run } = report()
     expect(account.partsLeft(run)).toContain('pod')
     expect(kubernetes.namespaces.size).toBe(0)
-    printed = ''
+    world.printed = ''
     const again = { isResume: true, words: [run], release: undefined, eksCluster: undefined }
     expect(await start(again)).toBe('done')
     expect(podRow()).toMatchObject({ result: 'held' })

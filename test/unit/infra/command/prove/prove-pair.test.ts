@@ -1,47 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { listJournaledRuns, parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
+import { readFileSync } from 'node:fs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
 import { peerParts, proveParts, stackNameInRun } from '../../../../../infra/command/prove/names.ts'
-import { prove } from '../../../../../infra/command/prove/prove.ts'
-import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
-import { proveOptions } from '../../../../support/programs/prove-options.ts'
 import { AccountInMemory } from './account-in-memory.ts'
-import { writeRelease } from './release-folder.ts'
+import { ACCOUNT, proveWorld } from './prove-world.ts'
 
 // Runs `cloud-auth prove --peer-region` in accounts in memory. The clusters do not replicate, so the rows of the pair are
 // broken. test/deployed/long/prove-pair.test.ts has clusters that replicate.
 
-const ACCOUNT = '111122223333'
 const REGIONS = { first: 'eu-west-1', peer: 'eu-central-1' }
-let folder: string
 /** the account in each region */
 let accounts: Record<string, AccountInMemory>
-let printed: string
-let said: string[]
-let signal: (name: string) => void
-let server: Server
-
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    request.resume().on('end', () => response.end(JSON.stringify({ request_id: '0-1-2', data: {} })))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-})
-afterAll(() => void server.close())
 
 beforeEach(() => {
-  folder = mkdtempSync(`${tmpdir()}/prove-`)
-  writeRelease(`${folder}/release`)
   accounts = { [REGIONS.first]: new AccountInMemory(), [REGIONS.peer]: new AccountInMemory() }
-  printed = ''
-  said = []
 })
-afterEach(() => rmSync(folder, { recursive: true }))
-
-const options: ProveOptions = { ...proveOptions, region: REGIONS.first, peerRegion: REGIONS.peer }
 
 const accountIn = (region: string): AccountInMemory => {
   const found = accounts[region]
@@ -51,29 +24,12 @@ const accountIn = (region: string): AccountInMemory => {
 const first = () => accountIn(REGIONS.first)
 const peer = () => accountIn(REGIONS.peer)
 
-const start = (more: Partial<ProveOptions> = {}) =>
-  prove(
-    { ...options, release: `${folder}/release`, ...more },
-    {
-      environment: { HOME: folder },
-      connection: { timeoutMs: 5000 },
-      print: text => {
-        printed += text
-      },
-      say: text => void said.push(text),
-      confirm: async () => true,
-      onSignal: called => {
-        signal = called
-      },
-      open: async (region = '') => accountIn(region).open(ACCOUNT),
-      reach: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-      linkTo: address => new URL(address).origin,
-    },
-  )
+const { world, start, stateFolder, journals, report, resultOf } = proveWorld(
+  { peerRegion: REGIONS.peer },
+  async (region = '') => accountIn(region).open(ACCOUNT),
+  () => [200, { request_id: '0-1-2', data: {} }],
+)
 
-const journals = () => listJournaledRuns(`${folder}/.local/state/cloud-auth`)
-const report = () => JSON.parse(printed)
-const resultOf = (id: string) => report().rows.find((row: { id: string }) => row.id === id)
 const created = ({ calls }: AccountInMemory) =>
   calls.flatMap(call => /^create cloud-auth-prove-[0-9a-f]{8}-(.*)/.exec(call)?.[1] ?? [])
 const stacksLeft = () => [...first().stacks.keys(), ...peer().stacks.keys()]
@@ -91,7 +47,7 @@ describe('cloud-auth prove --peer-region', () => {
     expect(report()).toMatchObject({ region: REGIONS.first, peerRegion: REGIONS.peer })
     expect(report().remains).toHaveLength(2)
     expect(resultOf('link')).toMatchObject({ result: 'broken' })
-    expect([printed, ...said].join()).not.toMatch(/the-root-token|the-share|111122223333/)
+    expect([world.printed, ...world.said].join()).not.toMatch(/the-root-token|the-share|111122223333/)
   })
 
   test('starts the functions that a schedule would start, in both regions', async () => {
@@ -102,12 +58,12 @@ describe('cloud-auth prove --peer-region', () => {
 
   test('prints the stacks of both regions, and the price of both', async () => {
     await start({ isDry: true, peerRegion: undefined })
-    const [, one = ''] = /([\d.]+) USD {2}together/.exec(printed) ?? []
-    printed = ''
+    const [, one = ''] = /([\d.]+) USD {2}together/.exec(world.printed) ?? []
+    world.printed = ''
     await start({ isDry: true })
-    const [, both = ''] = /([\d.]+) USD {2}together/.exec(printed) ?? []
-    expect(printed).toContain(`regions ${REGIONS.first} and ${REGIONS.peer}`)
-    for (const part of peerParts) expect(printed).toContain(`-${part}`)
+    const [, both = ''] = /([\d.]+) USD {2}together/.exec(world.printed) ?? []
+    expect(world.printed).toContain(`regions ${REGIONS.first} and ${REGIONS.peer}`)
+    for (const part of peerParts) expect(world.printed).toContain(`-${part}`)
     expect(Number(both)).toBeGreaterThan(1.5 * Number(one))
   })
 
@@ -133,7 +89,7 @@ describe('cloud-auth prove --peer-region', () => {
 
   test('deletes everything in both regions after SIGINT in the other region', async () => {
     peer().before = call => {
-      if (/^create .*-peer-workers$/.test(call)) signal('SIGINT')
+      if (/^create .*-peer-workers$/.test(call)) world.signal('SIGINT')
     }
     expect(await start()).toBe('interrupted')
     expect(stacksLeft()).toEqual([])
@@ -146,7 +102,7 @@ describe('cloud-auth prove --peer-region', () => {
     }
     expect(await start()).toBe('refused')
     const [run = ''] = journals()
-    const text = readFileSync(`${folder}/.local/state/cloud-auth/prove-${run}.jsonl`, 'utf8')
+    const text = readFileSync(`${stateFolder()}/prove-${run}.jsonl`, 'utf8')
     expect(parseProveJournal(text)).toMatchObject({
       peerRegion: REGIONS.peer,
       remaining: ['peer-assets', 'peer-data'],

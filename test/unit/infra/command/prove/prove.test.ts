@@ -1,79 +1,42 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { listJournaledRuns, parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { parseProveJournal } from '../../../../../infra/command/prove/journal.ts'
 import { proveParts } from '../../../../../infra/command/prove/names.ts'
 import { probes } from '../../../../../infra/command/prove/probes.ts'
-import { prove } from '../../../../../infra/command/prove/prove.ts'
 import type { ProveOptions } from '../../../../../infra/command/prove/tools.ts'
-import { proveOptions } from '../../../../support/programs/prove-options.ts'
 import { AccountInMemory } from './account-in-memory.ts'
-import { answerAsCluster } from './cluster-answers.ts'
-import { writeRelease } from './release-folder.ts'
+import { ACCOUNT, proveWorld } from './prove-world.ts'
 
-const ACCOUNT = '111122223333'
-let folder: string
 let account: AccountInMemory
-let printed: string
-let said: string[]
 let questions: string[]
 let onSay: (text: string) => void
-let signal: (name: string) => void
-let server: Server
 
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    const [status, body] = answerAsCluster(request.url ?? '', request.method ?? '')
-    request.resume().on('end', () => response.writeHead(status).end(JSON.stringify(body)))
+const {
+  world,
+  start: startProve,
+  stateFolder,
+  journals,
+  report,
+  resultOf,
+} = proveWorld({}, async () => account.open(ACCOUNT))
+const start = (more: Partial<ProveOptions> = {}, answer = true) =>
+  startProve(more, {
+    say: text => {
+      world.said.push(text)
+      onSay(text)
+    },
+    confirm: async question => {
+      questions.push(question)
+      return answer
+    },
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-})
-afterAll(() => void server.close())
 
 beforeEach(() => {
-  folder = mkdtempSync(`${tmpdir()}/prove-`)
-  writeRelease(`${folder}/release`)
   account = new AccountInMemory()
-  printed = ''
-  said = []
   questions = []
   onSay = () => undefined
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
-const options: ProveOptions = { ...proveOptions, region: 'eu-west-1' }
-
-const start = (more: Partial<ProveOptions> = {}, answer = true) =>
-  prove(
-    { ...options, release: `${folder}/release`, ...more },
-    {
-      environment: { HOME: folder },
-      connection: { timeoutMs: 5000 },
-      print: text => {
-        printed += text
-      },
-      say: text => {
-        said.push(text)
-        onSay(text)
-      },
-      confirm: async question => {
-        questions.push(question)
-        return answer
-      },
-      onSignal: called => {
-        signal = called
-      },
-      open: async () => account.open(ACCOUNT),
-      reach: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-      linkTo: address => new URL(address).origin,
-    },
-  )
-
-const journals = () => listJournaledRuns(`${folder}/.local/state/cloud-auth`)
-const report = () => JSON.parse(printed)
-const resultOf = (id: string) => report().rows.find((row: { id: string }) => row.id === id)
 const KEY = expect.objectContaining({ what: 'KMS key a-key', ends: expect.any(String) })
 
 describe('cloud-auth prove', () => {
@@ -105,7 +68,7 @@ describe('cloud-auth prove', () => {
     const seen: string[] = []
     account.before = call => {
       if (!call.startsWith('create ')) return
-      const path = `${folder}/.local/state/cloud-auth/prove-${journals()[0]}.jsonl`
+      const path = `${stateFolder()}/prove-${journals()[0]}.jsonl`
       seen.push(parseProveJournal(readFileSync(path, 'utf8'))?.remaining.at(-1) ?? '')
     }
     await start()
@@ -115,15 +78,15 @@ describe('cloud-auth prove', () => {
   test('masks account ids, and prints no secret', async () => {
     await start()
     expect(report().account).toBe('********3333')
-    expect([printed, ...said].join()).not.toMatch(/the-root-token|a-batch-token|111122223333/)
-    printed = ''
+    expect([world.printed, ...world.said].join()).not.toMatch(/the-root-token|a-batch-token|111122223333/)
+    world.printed = ''
     await start({ showsAccount: true })
     expect(report().account).toBe(ACCOUNT)
   })
 
   test('makes nothing with --dry-run, or when the answer is no', async () => {
     expect(await start({ isDry: true })).toBe('done')
-    expect(printed).toMatch(/Nothing was made, because of --dry-run/)
+    expect(world.printed).toMatch(/Nothing was made, because of --dry-run/)
     await expect(start({}, false)).rejects.toMatchObject({ exit: 'declined' })
     expect([account.calls, journals(), questions]).toEqual([[], [], ['Make these stacks?']])
   })
@@ -202,12 +165,12 @@ describe('the teardown', () => {
     ['SIGHUP', 'terminated'],
   ])('deletes everything after %s, also when it comes twice', async (name, exit) => {
     account.before = call => {
-      if (/^(create .*-workers|delete .*-api)$/.test(call)) signal(name)
+      if (/^(create .*-workers|delete .*-api)$/.test(call)) world.signal(name)
     }
     expect(await start()).toBe(exit)
     expect(account.stacks.size).toBe(0)
     expect(report().stopped).toBe(`${name} ended the run`)
-    expect(said.join()).toContain('If you kill this process, run cloud-auth prove --cleanup')
+    expect(world.said.join()).toContain('If you kill this process, run cloud-auth prove --cleanup')
   })
 
   test('keeps a stack that does not have the tag of the run', async () => {
@@ -233,7 +196,7 @@ describe('cloud-auth prove --cleanup', () => {
     }
     expect(await start()).toBe('refused')
     account.before = () => undefined
-    printed = ''
+    world.printed = ''
     return journals()[0] ?? ''
   }
 
@@ -254,7 +217,7 @@ describe('cloud-auth prove --cleanup', () => {
     await expect(start({ isCleanup: true, words: ['../x'] })).rejects.toMatchObject({ exit: 'usage' })
     expect(await start({ isCleanup: true, words: [run] })).toBe('done')
     expect(questions.at(-1)).toBe('Delete these stacks?')
-    expect(existsSync(`${folder}/.local/state/cloud-auth/prove-${run}.jsonl`)).toBe(false)
+    expect(existsSync(`${stateFolder()}/prove-${run}.jsonl`)).toBe(false)
   })
 
   test('deletes nothing with --dry-run', async () => {
@@ -266,7 +229,7 @@ describe('cloud-auth prove --cleanup', () => {
 })
 
 describe('cloud-auth prove --keep', () => {
-  const secrets = (run: string) => `${folder}/.local/state/cloud-auth/prove-${run}.secrets.json`
+  const secrets = (run: string) => `${stateFolder()}/prove-${run}.secrets.json`
   const keep = async (): Promise<string> => {
     expect(await start({ keeps: true })).toBe('done')
     return journals()[0] ?? ''
@@ -280,29 +243,29 @@ describe('cloud-auth prove --keep', () => {
     ])
     expect(statSync(secrets(run)).mode & 0o777).toBe(0o600)
     expect(readFileSync(secrets(run), 'utf8')).toContain('the-root-token')
-    expect([printed, ...said].join()).not.toContain('the-root-token')
+    expect([world.printed, ...world.said].join()).not.toContain('the-root-token')
   })
 
   test('deletes the stacks and the file of a run that stops before its end', async () => {
     failOnce(/^created .*-probe$/, 'socket hang up')
     expect(await start({ keeps: true })).toBe('refused')
     expect([account.stacks.size, journals()]).toEqual([0, []])
-    expect(readdirSync(`${folder}/.local/state/cloud-auth`)).toEqual([])
+    expect(readdirSync(stateFolder())).toEqual([])
   })
 
   test('lets --resume repeat the probes without new stacks, and delete everything', async () => {
     const run = await keep()
     const made = account.wanted.length
-    printed = ''
+    world.printed = ''
     const again = { isResume: true, words: [run], release: undefined }
     expect(await start({ ...again, keeps: true })).toBe('done')
     expect(account.partsLeft(run)).toEqual(proveParts)
-    printed = ''
+    world.printed = ''
     expect(await start(again)).toBe('done')
     expect(account.wanted).toHaveLength(made)
     expect(report()).toMatchObject({ run, release: '1.0.0', remains: [KEY] })
     expect(resultOf('wire')).toMatchObject({ result: 'held' })
-    expect([account.stacks.size, readdirSync(`${folder}/.local/state/cloud-auth`)]).toEqual([0, []])
+    expect([account.stacks.size, readdirSync(stateFolder())]).toEqual([0, []])
   })
 
   test('lets a cleanup delete the stacks and the file', async () => {
@@ -315,7 +278,7 @@ describe('cloud-auth prove --keep', () => {
     const run = await keep()
     const [name = ''] = [...account.stacks.keys()].filter(one => one.endsWith('-probe'))
     account.stacks.set(name, { status: 'CREATE_COMPLETE', tags: {}, outputs: {} })
-    printed = ''
+    world.printed = ''
     expect(await start({ isResume: true, words: [run], release: undefined })).toBe('refused')
     expect(report().stopped).toBe(`the stack ${name} of the run is missing or incomplete`)
     expect([...account.stacks.keys()]).toEqual([name])
