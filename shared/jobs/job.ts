@@ -3,6 +3,7 @@ import { isActiveRecord, isCopyOfPrimary } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
+import { mapInParallel } from '../values/in-parallel.ts'
 
 /** A run of work that outlives its request, in its own Lambda. If the time is up, the next run continues the work. */
 export interface JobRun {
@@ -33,21 +34,19 @@ export function createJobRun(ports: Ports, deadline: number): JobRun {
 /** Reports whether there is time for another step. */
 export const hasTimeLeft = ({ ports, deadline }: JobRun): boolean => ports.clock.now() < deadline
 
-const AT_ONCE = 16
-
 /** Processes each element, sixteen at a time. Counts errors instead of throwing them. */
 export async function processEach<T>(
   elements: readonly T[],
   work: (element: T) => Promise<boolean>,
 ): Promise<{ done: number; failed: number }> {
   const counts = { done: 0, failed: 0 }
-  for (let at = 0; at < elements.length; at += AT_ONCE) {
-    const results = await Promise.allSettled(elements.slice(at, at + AT_ONCE).map(work))
-    for (const result of results) {
-      if (result.status === 'rejected') counts.failed += 1
-      else if (result.value) counts.done += 1
+  await mapInParallel(elements, async element => {
+    try {
+      if (await work(element)) counts.done += 1
+    } catch {
+      counts.failed += 1
     }
-  }
+  })
   return counts
 }
 

@@ -17,6 +17,7 @@ import {
   kindsDeletedWith,
 } from '../storage/kinds.ts'
 import { revokeDescendants } from '../tokens/descendants.ts'
+import { splitIntoChunks } from '../values/batches.ts'
 import { bounds } from '../values/bounds.ts'
 import { storeMounts } from './store.ts'
 
@@ -77,8 +78,7 @@ async function removeLogins(
   run: JobRun,
   logins: readonly Item<KindDeletedWith<'login'>>[],
 ): Promise<boolean> {
-  for (let at = 0; at < logins.length; at += PART) {
-    const part = logins.slice(at, at + PART)
+  for (const part of splitIntoChunks(logins, PART)) {
     await removeChildren(run, part)
     const removed =
       hasTimeLeft(run) &&

@@ -11,6 +11,6 @@ export async function mapInParallel<T, R>(
   const worker = async () => {
     for (const [index, element] of waiting) results[index] = await work(element)
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  await Promise.all(Array.from({ length: Math.min(atOnce, elements.length) }, worker))
   return results
 }

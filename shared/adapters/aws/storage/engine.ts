@@ -6,7 +6,9 @@ import {
   type TableKey,
 } from '../../../storage/queries.ts'
 import type { StoredItem, TableNames } from '../../../storage/requests.ts'
+import { splitIntoChunks } from '../../../values/batches.ts'
 import { defined } from '../../../values/defined.ts'
+import { mapInParallel } from '../../../values/in-parallel.ts'
 import { ok, PENDING_RESULT } from '../../../values/result.ts'
 import { retryOnConflict } from '../../../values/retrying.ts'
 import type { TableSend } from '../wire/tables.ts'
@@ -85,15 +87,9 @@ export function createStorageEngine(send: TableSend, dependencies: StorageDepend
     numbers: NumberReading = 'rounded',
   ): Promise<Map<string, PlainItem>> {
     const unique = [...new Map(keys.map(key => [tableKeyText(key), key])).values()]
-    const batches = Array.from({ length: Math.ceil(unique.length / LARGEST_BATCH) }, (_, index) =>
-      unique.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
-    )
-    const found: [string, PlainItem][] = []
-    for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
-      const some = batches.slice(at, at + BATCHES_AT_ONCE)
-      found.push(...(await Promise.all(some.map(batch => batchGet(batch, numbers)))).flat())
-    }
-    return new Map(found)
+    const batches = splitIntoChunks(unique, LARGEST_BATCH)
+    const found = await mapInParallel(batches, batch => batchGet(batch, numbers), BATCHES_AT_ONCE)
+    return new Map(found.flat())
   }
 
   return { tables, clock, entropy, meter, log, send, pause, seconds, get, getOnce }

@@ -12,8 +12,10 @@ import {
 } from '../../../journal/position.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import type { TableNames } from '../../../storage/requests.ts'
+import { splitIntoChunks } from '../../../values/batches.ts'
 import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
+import { mapInParallel } from '../../../values/in-parallel.ts'
 import { CONFLICT_RESULT, ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
 import { retryOnConflict } from '../../../values/retrying.ts'
 import type { PlainItem } from '../wire/values.ts'
@@ -185,10 +187,8 @@ export async function writeJournalEntries(
     }
   }
   const items = missing.map(toEntryItems)
-  await putAll(
-    engine,
-    items.flatMap(([item, ...rest]) => (item && rest.length === 0 ? [item] : [])),
-  )
+  const small = items.flatMap(([item, ...rest]) => (item && rest.length === 0 ? [item] : []))
+  await mapInParallel(splitIntoChunks(small, LARGEST_BATCH), batch => putBatch(engine, batch), AT_ONCE)
   // a transaction stores all parts of a journal entry or none
   for (const entry of missing.filter((_, index) => (items[index]?.length ?? 0) > 1)) {
     const stored = await writeLargeEntry(engine, entry)
@@ -204,16 +204,6 @@ async function writeLargeEntry(engine: StorageEngine, entry: JournalEntry): Prom
   })
   if (!stored.ok) throw storageBusyError()
   return stored.value
-}
-
-async function putAll(engine: StorageEngine, items: readonly PlainItem[]): Promise<void> {
-  const batches = Array.from({ length: Math.ceil(items.length / LARGEST_BATCH) }, (_, index) =>
-    items.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
-  ).values()
-  const worker = async () => {
-    for (const batch of batches) await putBatch(engine, batch)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
 async function putBatch(
