@@ -21,8 +21,8 @@ import { findItem, isRunName, nameInRun, type ProveItem } from './names.ts'
  * of a stack or of the namespace, and `resumes` with the process that works on a kept run.
  */
 
-/** The first line of a journal. */
-export interface JournaledRun {
+/** A run, and the place of what it makes. */
+export interface PlacedRun {
   run: string
   region: string
   /** the other region of a run in two regions */
@@ -31,6 +31,10 @@ export interface JournaledRun {
   eksCluster?: string
   /** account in which the run makes its stacks */
   account: string
+}
+
+/** The first line of a journal. */
+export interface JournaledRun extends PlacedRun {
   /** process of the run, or the process that resumes the run */
   pid: number
 }

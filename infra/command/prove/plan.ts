@@ -1,4 +1,4 @@
-import type { JournalState } from './journal.ts'
+import type { JournalState, PlacedRun } from './journal.ts'
 import { listParts, type ProvePart, RUN_TAG, stackNameInRun } from './names.ts'
 import { pairProbes } from './pair.ts'
 import { podProbes } from './pod.ts'
@@ -8,12 +8,7 @@ import { formatRegions } from './report.ts'
 import { describeItem } from './teardown.ts'
 import { KEY_DAYS } from './templates.ts'
 
-interface PlannedRun {
-  run: string
-  region: string
-  peerRegion?: string
-  eksCluster?: string
-  account: string
+interface PlannedRun extends PlacedRun {
   limitUsd: number
   journal: string
   /** number and size of the archives of the functions' code */

@@ -1,3 +1,4 @@
+import type { PlacedRun } from './journal.ts'
 import { formatUsd } from './prices.ts'
 import type { Remains } from './teardown.ts'
 
@@ -11,16 +12,9 @@ export interface ProvedRow {
 }
 
 /** The report of a run. */
-export interface ProveReport {
-  run: string
+export interface ProveReport extends PlacedRun {
   /** version of the release, as its templates tell it */
   release: string
-  region: string
-  /** the other region of a run in two regions */
-  peerRegion?: string
-  /** the EKS cluster from which a pod logs in */
-  eksCluster?: string
-  account: string
   /** why the run stopped before its end; absent: the run was complete */
   stopped?: string
   rows: readonly ProvedRow[]

@@ -6,7 +6,7 @@ import { CommandEnded } from '../ended.ts'
 import type { ApiRequestOptions, ApiResponse } from '../exchange.ts'
 import type { FoundStack, ProveCloud, WantedStack } from './cloud.ts'
 import { invokeApi, textIn } from './cluster-api.ts'
-import type { ProveJournal } from './journal.ts'
+import type { PlacedRun, ProveJournal } from './journal.ts'
 import type { KubernetesAccess } from './kubernetes.ts'
 import { logInFromFunction } from './logins.ts'
 import { type ProveItem, type ProvePart, peerParts, proveParts, RUN_TAG, stackNameInRun } from './names.ts'
@@ -19,14 +19,7 @@ import type { ReleaseFiles } from './release-files.ts'
 import { buildAssetsTemplate, prepareTemplate } from './templates.ts'
 
 /** The release that a run proves, and the place. */
-export interface ProveSettings {
-  run: string
-  region: string
-  /** the other region of a run in two regions */
-  peerRegion?: string
-  /** the EKS cluster from which a pod logs in */
-  eksCluster?: string
-  account: string
+export interface ProveSettings extends PlacedRun {
   /** subnet of the instance; undefined: the default VPC */
   subnet: string | undefined
   /** the release whose stacks the run makes, or the root token of the cluster whose stacks an earlier process made */
