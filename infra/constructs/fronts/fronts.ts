@@ -77,11 +77,14 @@ function clientsFront(
 const closedFor = ({ apiAddress, closeDefaultEndpoint, domain }: Settings): string | undefined =>
   closeDefaultEndpoint || domain?.truststore ? apiAddress : undefined
 
-const ofApi = (api: string, metricName: string): MetricSeries => ({
-  namespace: 'AWS/ApiGateway',
-  metricName,
-  dimensions: [{ name: 'ApiId', value: api }],
-})
+const metricsOf =
+  (namespace: string, dimensions: Readonly<Record<string, string>>) =>
+  (metricName: string): MetricSeries => ({
+    namespace,
+    metricName,
+    dimensions: Object.entries(dimensions).map(([name, value]) => ({ name, value })),
+  })
+const metricsOfApi = (api: string) => metricsOf('AWS/ApiGateway', { ApiId: api })
 
 function publicApi(
   scope: Construct,
@@ -120,8 +123,8 @@ function publicApi(
   return {
     address: settings.apiAddress ?? api.attrApiEndpoint,
     endpoint: api.attrApiEndpoint,
-    errors: [{ alarm: 'ServerErrors', series: ofApi(api.ref, '5xx') }],
-    requests: ['Count', '4xx', '5xx'].map(name => ofApi(api.ref, name)),
+    errors: [{ alarm: 'ServerErrors', series: metricsOfApi(api.ref)('5xx') }],
+    requests: ['Count', '4xx', '5xx'].map(metricsOfApi(api.ref)),
     entrances: [stage],
   }
 }
@@ -133,15 +136,7 @@ function privateApi(
   vpcEndpointIds: readonly string[],
 ): ApiFronts {
   const { address, stage } = new PrivateRestApi(scope, 'Rest', { settings, served, vpcEndpointIds })
-  const dimensions = [
-    { name: 'ApiName', value: settings.clusterName },
-    { name: 'Stage', value: stage.ref },
-  ]
-  const series = (metricName: string): MetricSeries => ({
-    namespace: 'AWS/ApiGateway',
-    metricName,
-    dimensions,
-  })
+  const series = metricsOf('AWS/ApiGateway', { ApiName: settings.clusterName, Stage: stage.ref })
   return {
     address: settings.apiAddress ?? address,
     errors: [{ alarm: 'ServerErrors', series: series('5XXError') }],
@@ -166,12 +161,7 @@ function balanced(
     moreCertificate: shared?.certificateArn,
   })
   if (shared) new SharedName(scope, 'Shared', { settings, shared, dnsName: balancer.attrDnsName, logs })
-  const dimensions = [{ name: 'LoadBalancer', value: balancer.attrLoadBalancerFullName }]
-  const series = (metricName: string): MetricSeries => ({
-    namespace: 'AWS/ApplicationELB',
-    metricName,
-    dimensions,
-  })
+  const series = metricsOf('AWS/ApplicationELB', { LoadBalancer: balancer.attrLoadBalancerFullName })
   return {
     address: apiAddress,
     // first the functions' own errors, then the load balancer's errors when a function does not answer
@@ -206,5 +196,5 @@ function linkFront(
     value: target.dnsName,
     description: `point ${domain.name} to this domain`,
   })
-  return { errors: [{ alarm: 'LinkErrors', series: ofApi(api.ref, '5xx') }], entrances: [stage] }
+  return { errors: [{ alarm: 'LinkErrors', series: metricsOfApi(api.ref)('5xx') }], entrances: [stage] }
 }
