@@ -46,28 +46,19 @@ const HOUR = 3600
 const lambda = (metric: string, whose: string) =>
   ({ kind: 'aws', aws: 'AWS/Lambda', metric, dimension: 'FunctionName', whose }) as const
 
+const gateway = (whose: string) =>
+  ({ kind: 'aws', aws: 'AWS/ApiGateway', metric: '5xx', dimension: 'ApiId', whose }) as const
+
 /** The alarms, one row for each. An alarm's anchor in docs/do/troubleshooting.md is its name. */
 export const alarmRows = {
   ServerErrors: {
-    counts: {
-      kind: 'aws',
-      aws: 'AWS/ApiGateway',
-      metric: '5xx',
-      dimension: 'ApiId',
-      whose: 'the API',
-    },
+    counts: gateway('the API'),
     description: 'The API answers with 5xx: the log lines of these requests name the causes',
     above: 10,
     of: [2, 3],
   },
   LinkErrors: {
-    counts: {
-      kind: 'aws',
-      aws: 'AWS/ApiGateway',
-      metric: '5xx',
-      dimension: 'ApiId',
-      whose: 'the API for other clusters',
-    },
+    counts: gateway('the API for other clusters'),
     description:
       'The link answers other clusters of the DR set with 5xx: the log lines of these calls name the causes',
     above: 10,
