@@ -2,7 +2,7 @@ import { drillSteps } from '../../shared/replication/drill/steps.ts'
 import { DRILL_WORKFLOW_NAME } from '../../shared/workers/workflows.ts'
 import {
   CATCH_ERROR_OUTPUT,
-  CAUGHT_ERROR_INPUT,
+  defineEndStates,
   TASK_RETRY_RULES,
   type WorkflowArns,
 } from './workflow-definition.ts'
@@ -59,17 +59,7 @@ export function defineDrillWorkflow(arns: WorkflowArns) {
     TimeoutSeconds: LONGEST_DRILL_SECONDS,
     States: {
       ...Object.assign({}, ...states),
-      done: { Type: 'Succeed' },
-      stopped: {
-        ...invoke({ step: 'stopped', at: '{% $states.input.at %}', ...CAUGHT_ERROR_INPUT }),
-        Output: '{% $states.input %}',
-        Next: 'ended',
-      },
-      ended: {
-        Type: 'Fail',
-        Error: STOPPED,
-        Cause: "{% $states.input.at & ': ' & $states.input.error %}",
-      },
+      ...defineEndStates('stopped', invoke, STOPPED),
     },
   }
 }

@@ -15,7 +15,7 @@ export const CATCH_ERROR_OUTPUT = {
   cause: "{% $exists($states.errorOutput.Cause) ? $states.errorOutput.Cause : '' %}",
 }
 /** The error's fields as input of the step that reports the error. */
-export const CAUGHT_ERROR_INPUT = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
+const CAUGHT_ERROR_INPUT = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
 
 /**
  * The first state of a workflow, which distinguishes executions that a request started from executions that
@@ -77,20 +77,24 @@ export function defineWorkflow(
     States: {
       ...defineWorkflowEntryStates(name, authority, first, arns),
       ...Object.assign({}, ...states),
-      done: { Type: 'Succeed' },
-      failed: {
-        ...invoke({ step: 'failed', at: '{% $states.input.at %}', ...CAUGHT_ERROR_INPUT }),
-        Output: '{% $states.input %}',
-        Next: 'ended',
-      },
-      ended: {
-        Type: 'Fail',
-        Error: FINAL_ERROR_NAME,
-        Cause: "{% $states.input.at & ': ' & $states.input.error %}",
-      },
+      ...defineEndStates('failed', invoke, FINAL_ERROR_NAME),
     },
   }
 }
+
+/**
+ * Defines the last states of a workflow.
+ * @param step reports the error of a failed step
+ */
+export const defineEndStates = (step: string, invoke: (payload: object) => object, error: string) => ({
+  done: { Type: 'Succeed' },
+  [step]: {
+    ...invoke({ step, at: '{% $states.input.at %}', ...CAUGHT_ERROR_INPUT }),
+    Output: '{% $states.input %}',
+    Next: 'ended',
+  },
+  ended: { Type: 'Fail', Error: error, Cause: "{% $states.input.at & ': ' & $states.input.error %}" },
+})
 
 /**
  * Defines the entry states of a workflow. An execution with an operation starts its first step at once. An
