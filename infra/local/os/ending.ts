@@ -13,6 +13,16 @@ interface Ending {
   runs(running: Running): void
 }
 
+/** Ends this process after some work, with code 1 if the work fails. */
+export const exitAfter = (work: Promise<unknown>): unknown =>
+  work.then(
+    () => process.exit(0),
+    error => {
+      process.stderr.write(`${error}\n`)
+      process.exit(1)
+    },
+  )
+
 /**
  * On a signal, closes the registered parts and then ends this process, with code 1 if closing fails. A second
  * signal ends the process and its child processes at once, and so does a signal before any part runs.
@@ -27,13 +37,7 @@ export function endProcessOnSignals(also?: (end: () => void) => void): Ending {
       process.exit(1)
     }
     told = true
-    running.close().then(
-      () => process.exit(0),
-      error => {
-        process.stderr.write(`${error}\n`)
-        process.exit(1)
-      },
-    )
+    exitAfter(running.close())
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end)
   also?.(end)

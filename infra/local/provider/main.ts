@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { writeFileAtomically } from '../os/cluster-file.ts'
+import { exitAfter } from '../os/ending.ts'
 import { takeLock } from '../os/lock.ts'
 import { HOME_ACCOUNT } from './home.ts'
 import { LOCKED_EXIT_CODE } from './note.ts'
@@ -23,13 +24,7 @@ let stopping = false
 function stop(work: Promise<unknown>): void {
   if (stopping) return
   stopping = true
-  work.then(
-    () => process.exit(0),
-    error => {
-      process.stderr.write(`${error}\n`)
-      process.exit(1)
-    },
-  )
+  exitAfter(work)
 }
 
 async function main(more: ProviderOptions): Promise<void> {
