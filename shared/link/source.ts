@@ -185,10 +185,7 @@ export const isTransient = (error: Error): boolean =>
  * by another key.
  */
 export class LinkSilent extends Error {
-  constructor(text: string, options?: ErrorOptions) {
-    super(text, options)
-    this.name = 'LinkSilent'
-  }
+  override name = 'LinkSilent'
 }
 
 /**
@@ -197,18 +194,12 @@ export class LinkSilent extends Error {
  * may not work.
  */
 export class LinkUnsigned extends LinkSilent {
-  constructor(text: string, options?: ErrorOptions) {
-    super(text, options)
-    this.name = 'LinkUnsigned'
-  }
+  override name = 'LinkUnsigned'
 }
 
 /** An answer signed by another key: the called cluster has new keys, or another cluster has its address. */
 export class LinkUnbelieved extends LinkSilent {
-  constructor(text: string) {
-    super(text)
-    this.name = 'LinkUnbelieved'
-  }
+  override name = 'LinkUnbelieved'
 }
 
 /**
