@@ -24,4 +24,6 @@ export function splitIntoBatches<T>(all: readonly T[], most: LargestBatch): T[][
 
 /** Splits a list into lists of `size` elements, in order; the last one may be shorter. */
 export const splitIntoChunks = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  )
