@@ -54,18 +54,32 @@ describe('the pages for one cluster', () => {
     expect(blocksOf('docs/do/troubleshooting.md')).toEqual(laptop)
   })
 
-  test('"back up" saves policies, mounts and roles without secrets, and writes a role again', async () => {
+  test('"back up" saves policies, mounts, roles and settings without secrets, and writes them again', async () => {
+    const at = (path: string, body: object) =>
+      paste(
+        `curl -sS --fail-with-body -H "X-Vault-Token: $TOKEN" $BASE/auth/cloud/config/${path} -d '${JSON.stringify(body)}'`,
+      )
+    await at('client', { max_retries: 3 })
+    const sts_role = 'arn:aws:iam::444455556666:role/cloud-auth'
+    await at('organization', { role: sts_role, external_id: 'x', max_age: '2h' })
+    await at('sts/444455556666', { sts_role })
     const keys = JSON.parse(await paste(backUp[0]))
     expect(keys).toMatchObject({
       policies: expect.arrayContaining(['default', 'demo']),
       mounts: expect.arrayContaining(['cloud/']),
       roles: ['demo-ec2', 'demo-iam', 'demo-jwt'],
-      jwt: expect.arrayContaining(['bound_audiences', 'organizations', 'blocked_accounts']),
+      settings: ['client', 'identity', 'jwt', 'organization', 'review'],
+      sts: ['444455556666'],
       issuers: [expect.stringMatching(/^[0-9a-f-]{36}$/)],
     })
     const saved = readFileSync(`${started.checkout}/configuration.json`, 'utf8')
     expect(saved).not.toMatch(/hvs\.|secret_key|hmac_key/)
-    expect(JSON.parse(saved).roles['demo-iam'].token_policies).toEqual(['demo'])
+    expect(JSON.parse(saved)).toMatchObject({
+      roles: { 'demo-iam': { token_policies: ['demo'] } },
+      settings: { organization: { role: sts_role, external_id: 'x', max_age: 7200 } },
+    })
+    for (const path of ['client', 'organization', 'sts/444455556666'])
+      await paste(`curl -sS -X DELETE -H "X-Vault-Token: $TOKEN" $BASE/auth/cloud/config/${path}`)
     // a write that warns of an unknown field has an answer with a text
     expect(await paste(backUp[1])).toBe('')
     await paste(backUp[0])
