@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { checkoutRoot } from '../../../../infra/checkout.ts'
+import { createInstanceEventHandler } from '../../../../shared/auth-method/ends/record-end.ts'
 import { writeUnits } from '../../../bench/units.ts'
 import { ISSUER_ID } from '../../../builders/web-token.ts'
+import { asFunction } from '../../../support/iam/judge.ts'
 import { listPrices } from '../../../support/prices/price-list.ts'
 import { acceptUsualTokens, logInByToken, usualToken } from '../../../support/set/jwt-logins.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
@@ -21,8 +23,8 @@ interface Recorded extends CallUnits {
   process: string
 }
 
-/** Logs in twice, and records the calls of the second login. */
-async function recordLogin(names: readonly string[], { single_use, token_type, instances }: Form) {
+/** Starts clusters with a mount that accepts tokens, and lists the calls of all of them. */
+async function startRecorded(names: readonly string[], { single_use, token_type, instances }: Form) {
   const calls: Recorded[] = []
   const set = await clusterSet(names, {
     ...(names.length > 1 ? { from: pair } : {}),
@@ -41,21 +43,32 @@ async function recordLogin(names: readonly string[], { single_use, token_type, i
       ...(instances ? { bound_ec2_instance_id: instances, revoke_on_termination: true } : {}),
     },
   })
-  for (const [index, jti] of ['first', 'second'].entries()) {
+  const logIn = async (index: number) => {
+    const token = usualToken(set, `token-${index}`, instanceClaim(instances?.[index]))
+    expect(await logInByToken(set, names[0] ?? '', token)).toBe('200')
+  }
+  /** Returns the last journal entry with items of some kinds; undefined without a journal. */
+  const entryWith = async (...kinds: string[]) => {
+    const { journal } = set.at(names[0] ?? '').ports
+    await set.settled()
+    const head = await journal.head()
+    const entries = head ? await journal.entries(head.lineage, head.last - 5, head.last) : []
+    return entries.findLast(one => one?.body.some(({ kind }) => kinds.includes(kind)))
+  }
+  return { set, calls, fetches, logIn, entryWith }
+}
+
+/** Logs in twice, and records the calls of the second login. */
+async function recordLogin(names: readonly string[], form: Form) {
+  const { set, calls, fetches, logIn, entryWith } = await startRecorded(names, form)
+  for (const index of [0, 1]) {
     await set.settled()
     calls.length = 0
-    expect(
-      await logInByToken(set, names[0] ?? '', usualToken(set, jti, instanceClaim(instances?.[index]))),
-    ).toBe('200')
+    await logIn(index)
   }
   expect(fetches).toHaveLength(1)
   const own = calls.filter(({ process }) => process.startsWith(`${names[0]} `))
-  const journal = set.at(names[0] ?? '').ports.journal
-  await set.settled()
-  const head = await journal.head()
-  const entries = head ? await journal.entries(head.lineage, head.last - 5, head.last) : []
-  const entry = entries.findLast(one => one?.body.some(({ kind }) => kind === 'token' || kind === 'spent'))
-  return { own, entry }
+  return { own, entry: await entryWith('token', 'spent') }
 }
 
 const instanceClaim = (id: string | undefined): object =>
@@ -90,9 +103,8 @@ const forms: readonly Form[] = [
   },
 ]
 
-const pageRows = readFileSync(`${checkoutRoot}docs/look-up/limits.md`, 'utf8')
-  .split('\n')
-  .filter(line => line.startsWith('| jwt login'))
+const page = readFileSync(`${checkoutRoot}docs/look-up/limits.md`, 'utf8')
+const pageRows = page.split('\n').filter(line => line.startsWith('| jwt login'))
 
 test.each(forms)('$title: at most one commit, and the reads and write units of the page', async form => {
   const { title, units } = form
@@ -111,6 +123,45 @@ test.each(forms)('$title: at most one commit, and the reads and write units of t
   const million = (count: number) => (count * listPrices.writeUnit * 1e6).toFixed(2)
   const usd = units[0] === 0 ? '0' : `${million(primary)} + ${million(secondary)}`
   expect(pageRows).toContain(`| ${[title, writes.length, ...units, usd].join(' | ')} |`)
+})
+
+test('the end of an instance: one commit with the write units of the page, and its second event only reads', async () => {
+  const form: Form = {
+    title: 'end',
+    single_use: false,
+    token_type: 'service',
+    instances: ['i-0123456789abcdef0', 'i-0123456789abcdef1'],
+    units: [1, 7, 5],
+  }
+  const record = async (names: readonly string[]) => {
+    const { set, calls, logIn, entryWith } = await startRecorded(names, form)
+    await logIn(0)
+    const own = async (state: string) => {
+      await set.settled()
+      calls.length = 0
+      await asFunction('on-instance-event', () =>
+        createInstanceEventHandler(set.at(names[0] ?? '').as('on-instance-event'))({
+          source: 'aws.ec2',
+          'detail-type': 'EC2 Instance State-change Notification',
+          account: '111122223333',
+          detail: { 'instance-id': form.instances?.[0], state },
+        }),
+      )
+      return calls.filter(({ process }) => !process.includes('on-'))
+    }
+    const first = await own('shutting-down')
+    const entry = await entryWith('instance')
+    return { first, entry, second: await own('terminated') }
+  }
+  const [alone, replicated] = [await record(['east']), await record(['east', 'west'])]
+  const READ = 'BatchGetItem'
+  expect(alone.first.map(({ operation }) => operation)).toEqual([READ, READ, 'PutItem'])
+  expect(alone.second.map(({ operation }) => operation)).toEqual([READ, READ])
+  const { primary, secondary } = replicated.entry ? writeUnits(replicated.entry) : {}
+  expect([alone.first.reduce((sum, one) => sum + one.writes, 0), primary, secondary]).toEqual(form.units)
+  expect(page).toContain(
+    `| end of an instance with \`revoke_on_termination\` | 1 | ${form.units.join(' | ')} |`,
+  )
 })
 
 test('a forged token reads only what refuses it, once an environment has verified a token of its issuer', async () => {
