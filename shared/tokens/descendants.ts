@@ -4,7 +4,7 @@ import { isTokenExpired, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Change, removeItemIfUnchanged, replaceItem } from '../storage/changes.ts'
 import { type Item, itemPartitions, key } from '../storage/kinds.ts'
-import { isInstanceOfTokenGone } from './instance-mark.ts'
+import { extendRecord, isInstanceOfTokenGone } from './instance-mark.ts'
 
 /** Maximum depth of a token hierarchy, because every use of a token checks all its ancestors. */
 export const MAX_TOKEN_DEPTH = 32
@@ -131,13 +131,15 @@ export async function orphanChildTokens(
   const results: ('done' | 'conflict')[] = []
   for (const { pointer, child } of await childrenOf(accessor, ports)) {
     if (child && !isParentOf(child.data, parent.data)) continue
-    const changes = [...(child ? [orphaned(child)] : []), removeItemIfUnchanged(pointer)]
+    const changes = [...(child ? await orphaned(child, ports) : []), removeItemIfUnchanged(pointer)]
     results.push(await ports.store.commit(changes, cluster))
   }
   return results.every(result => result === 'done')
 }
 
-function orphaned(item: Item<'token'>): Change {
+/** Returns the changes that make a token an orphan. It still ends with the instance of its former parent. */
+async function orphaned(item: Item<'token'>, ports: Pick<Ports, 'store'>): Promise<Change[]> {
   const { parent: _, parentCreatedAt: __, ...orphan } = item.data
-  return replaceItem(item, item, orphan, item.expires === undefined ? {} : { expires: item.expires })
+  const times = item.expires === undefined ? {} : { expires: item.expires }
+  return [replaceItem(item, item, orphan, times), ...(await extendRecord(orphan, ports))]
 }

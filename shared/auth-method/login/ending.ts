@@ -1,10 +1,9 @@
 import type { MountCall } from '../../api/call.ts'
 import { createRefusal } from '../../api/errors.ts'
-import type { InstanceRecord } from '../../model/instance.ts'
-import { type Token, tokenExpirySecond } from '../../model/token.ts'
-import { type Change, replaceItem } from '../../storage/changes.ts'
-import type { Item, Key } from '../../storage/kinds.ts'
-import { instanceKey } from '../../tokens/instance-mark.ts'
+import type { Token } from '../../model/token.ts'
+import type { Change } from '../../storage/changes.ts'
+import type { Item } from '../../storage/kinds.ts'
+import { instanceKey, keepRecord } from '../../tokens/instance-mark.ts'
 import { enforceChecks, type LoginCheck } from './checks.ts'
 import type { GrantedInstance, LoginGrant } from './grant.ts'
 
@@ -58,28 +57,4 @@ export async function requireLivingInstance(
   if (instance === 'unknown') throw new Error('the check admitted a login without an instance')
   const place = instanceKey({ mount: call.mount.accessor, ...instance })
   return token => keepRecord(place, record, { region: instance.region, loggedInAt: call.now }, token)
-}
-
-/**
- * Returns the changes that keep the record of an instance as long as a renewed token. A record that is gone is not
- * made again, because its tokens are dead.
- */
-export const extendRecord = (record: Item<'instance'> | undefined, renewed: Token): Change[] =>
-  record ? keepRecord(record, record, record.data, renewed) : []
-
-/**
- * Seconds that a record outlives its longest token. Logins and renewals of one instance at the same time would
- * otherwise all write the record and conflict.
- */
-const SLACK_SECONDS = 60
-
-function keepRecord(
-  place: Key<'instance'>,
-  record: Item<'instance'> | undefined,
-  data: InstanceRecord,
-  token: Token,
-): Change[] {
-  const expires = tokenExpirySecond(token) ?? 0
-  if (record?.expires !== undefined && record.expires >= expires) return []
-  return [replaceItem(place, record, data, { expires: expires + SLACK_SECONDS })]
 }

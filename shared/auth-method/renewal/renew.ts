@@ -18,14 +18,13 @@ import {
   type Token,
   tokenExpirySecond,
 } from '../../model/token.ts'
-import { type Change, replaceItem } from '../../storage/changes.ts'
+import { replaceItem } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { readLiveToken } from '../../tokens/descendants.ts'
-import { instanceKey } from '../../tokens/instance-mark.ts'
+import { extendRecord } from '../../tokens/instance-mark.ts'
 import { accessorField, findTokenByAccessor, requiredToken } from '../../tokens/lookup.ts'
 import { buildResponseAuth } from '../../tokens/mint.ts'
 import { computeTokenLifetime } from '../../tokens/ttl.ts'
-import { extendRecord } from '../login/ending.ts'
 import type { RenewalInput } from './conditions.ts'
 import { checkEc2Renewal } from './ec2.ts'
 import { checkIamRenewal } from './iam.ts'
@@ -124,7 +123,7 @@ async function extend(
         expires === undefined ? {} : { expires },
       ),
       ...limits.changes,
-      ...(await keepRecord(call, renewed)),
+      ...(await extendRecord(renewed, call.ports)),
     ],
     {
       kind: 'auth',
@@ -132,13 +131,6 @@ async function extend(
       warnings: granted.value.warnings,
     },
   )
-}
-
-/** Returns the change that keeps the record of the instance of a login's token. Children do not outlive that token. */
-async function keepRecord({ ports }: RenewalCall, renewed: Token): Promise<Change[]> {
-  if (!renewed.login || !renewed.instance) return []
-  const [record] = await ports.store.read([instanceKey(renewed.instance)])
-  return extendRecord(record, renewed)
 }
 
 const SYSTEM = { defaultLeaseTtl: 0, maxLeaseTtl: 0 }

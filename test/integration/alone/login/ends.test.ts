@@ -222,6 +222,26 @@ describe('a record of an instance', () => {
   })
 })
 
+describe('a child that revoke-orphan has made an orphan', () => {
+  test('outlives the login with its own children, is renewed, and ends with the instance', async () => {
+    const { instance, token } = await loggedIn()
+    const child = await childOf(token, { ttl: '200h', policies: ['admin'] })
+    const grandchild = await childOf(child, { ttl: '300h' })
+    await done('POST', '/auth/token/revoke-orphan', { token })
+    clock.advance(150 * 3600)
+    expect([await answerOf(token), await answerOf(child), await answerOf(grandchild)]).toEqual([
+      expect.stringMatching(/^403/),
+      '200 ',
+      '200 ',
+    ])
+    await done('POST', '/auth/token/renew-self', { increment: '200h' }, { token: child })
+    clock.advance(140 * 3600)
+    expect([await answerOf(child), await answerOf(grandchild)]).toEqual(['200 ', '200 '])
+    await ends(instance)
+    expect([await answerOf(child), await answerOf(grandchild)]).toEqual([DEAD, DEAD])
+  })
+})
+
 describe('the round that asks EC2', () => {
   test('ends tokens whose event was lost, and asks about several instances at once', async () => {
     const made = await Promise.all(Array.from({ length: 5 }, () => loggedIn()))

@@ -5,11 +5,13 @@ import {
   groupLivingInstances,
   hasInstanceEnded,
 } from '../../../../shared/auth-method/ends/round.ts'
-import { endingCheck, extendRecord } from '../../../../shared/auth-method/login/ending.ts'
+import { endingCheck } from '../../../../shared/auth-method/login/ending.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { InstanceRecord, InstanceRound } from '../../../../shared/model/instance.ts'
 import type { Token } from '../../../../shared/model/token.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { extendRecord, keepRecord } from '../../../../shared/tokens/instance-mark.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ACCOUNT = '111122223333'
 const OTHER = '444455556666'
@@ -148,19 +150,26 @@ test('living instances are grouped by account and region', () => {
 describe('the record of an instance', () => {
   // ends at 1,001 s
   const token = { createdAt: 0, ttl: 1000 } as Token
-  const changes = (expires: number) =>
-    extendRecord({ ...record({ endedAt: 7 }), expires }, token).map(change => ({
+  const changes = (expires: number) => {
+    const stored = { ...record({ endedAt: 7 }), expires }
+    return keepRecord(stored, stored, stored.data, token).map(change => ({
       ...('times' in change ? change.times : {}),
       ...('data' in change ? change.data : {}),
     }))
+  }
 
   test('is kept a minute longer than a token that outlives it, with its end', () => {
     expect(changes(1000)).toEqual([{ expires: 1061, region: 'eu-west-1', loggedInAt: NOW, endedAt: 7 }])
   })
 
-  test('is not written for a token that it outlives, or if it is gone', () => {
+  test('is not written for a token that it outlives, for a child, or if it is gone', async () => {
     expect(changes(1001)).toEqual([])
-    expect(extendRecord(undefined, token)).toEqual([])
+    const marked = { ...token, instance: { mount: 'm', account: ACCOUNT, id: ID } }
+    const stored = { ...record(), expires: 1000 }
+    const written = async (of: Token, items: Item[]) => (await extendRecord(of, memoryStore(items))).length
+    expect(await written(marked, [stored])).toBe(1)
+    expect(await written({ ...marked, parent: 'p' }, [stored])).toBe(0)
+    expect(await written(marked, [])).toBe(0)
   })
 
   test('refuses a login of an instance that has ended, and a login without an instance', () => {
