@@ -135,7 +135,7 @@ const EKS = 'https://oidc.eks.eu-west-1.amazonaws.com/id/0123456789ABCDEF'
 export const pod = { issuer: EKS, subject: 'system:serviceaccount:shop:web' }
 const github = {
   issuer: 'https://token.actions.githubusercontent.com',
-  subject: 'repo:shop/web:ref:refs/heads/main',
+  subject: 'repo:shop@1234/web@5678:ref:refs/heads/main',
 }
 const gitlab = {
   issuer: 'https://gitlab.com',
@@ -173,7 +173,7 @@ export const platforms: Readonly<
   },
   'lambda.md': { function: on => lambdaOf(on, 'shop') },
   'pipelines.md': {
-    'GitHub Actions': on => webIdentityOf(on, '/ci/', 'shop-deploy', github, 'repo:shop/web:*'),
+    'GitHub Actions': on => webIdentityOf(on, '/ci/', 'shop-deploy', github, 'repo:shop@1234/web@5678:*'),
     'GitLab CI': on => webIdentityOf(on, '/ci/', 'shop-deploy', gitlab),
   },
   'codebuild.md': { build: on => build(on, 'codebuild-shop') },
