@@ -19,8 +19,8 @@ export interface AwsAccountAccess extends AwsAccountItems {
 }
 
 /**
- * Builds a question to AWS about an object in an account. The key of the question consists of the account, the region, the
- * revisions of the settings by which the account is reached, and `subject`, which names the object.
+ * Builds a question to AWS about an object in an account. The key of the question has the account, the region, the
+ * revisions of the settings that give access to the account, and `subject`, the name of the object.
  */
 export const createAccountQuestion = <T>(
   access: AwsAccountAccess,

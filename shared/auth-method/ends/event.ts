@@ -3,9 +3,9 @@ import { instanceOfArn } from '../../identity-proof/aws-claims.ts'
 import { type ClusterRecord, isActiveRecord, isCopyOfPrimary } from '../../model/cluster.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 
-/** The end of an instance, as EC2's event tells it. */
+/** The end of an instance, as EC2 reports it in an event. */
 export interface EndedInstance {
-  /** 12 digits: the account whose EC2 sent the event; AWS sets it, and a sender of other events cannot choose it */
+  /** 12 digits: the account whose EC2 sent the event. AWS writes it, so an account cannot send an event for another account */
   account: string
   id: string
 }
@@ -23,8 +23,8 @@ const stateChange = v.object({
 
 /**
  * Reads an event about the end of an instance.
- * @returns `no-end`: the event is about something else. `other-account`: the event names an instance of another
- * account than its sender's, so somebody has forged it
+ * @returns `no-end`: the event reports another change. `other-account`: the event is forged, because it names an instance
+ * of an account that did not send it
  */
 export function readInstanceEvent(event: unknown): Result<EndedInstance, 'no-end' | 'other-account'> {
   const read = v.safeParse(stateChange, event)

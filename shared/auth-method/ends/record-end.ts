@@ -18,8 +18,8 @@ export const endInstance = (record: Item<'instance'>, now: number): Change =>
   )
 
 /**
- * Returns the handler of `on-instance-event`: it stores the end of an instance in each mount where the instance has
- * logged in. A failed run is repeated by Lambda.
+ * Returns the handler of `on-instance-event`. The handler stores the end of an instance in each mount that has a record of
+ * the instance. Lambda repeats a failed run.
  */
 export const createInstanceEventHandler =
   (ports: Ports) =>

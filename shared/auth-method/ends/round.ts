@@ -12,9 +12,9 @@ const YOUNG_MS = 600_000
 const ENDED_STATES: readonly string[] = ['shutting-down', 'terminated']
 
 /**
- * Decides the round that a run works on. A round begins once a day, and after each promotion, because the lost
- * seconds of a forced promotion may have contained ends. A round that takes longer than a day is completed first, because
- * otherwise no round would reach the last mounts.
+ * Decides the round that a run works on. A round begins once a day and after each promotion, because a forced
+ * promotion may have lost the ends of the last seconds. The next day starts no
+ * round before the last one is complete. Otherwise no round would reach the last mounts.
  * @returns undefined if nothing is due, or another run works on the round
  */
 export function chooseRound(

@@ -40,8 +40,8 @@ export const ec2ChecksBeforeLookUp: readonly LoginCheck<Ec2Facts>[] = [
     wanted: facts => describeReturn(facts, facts.role.disallowReauthentication),
     refuse: facts => {
       const found = reauthenticationOf(facts, facts.role.disallowReauthentication)
-      // a role tag may still disable reauthentication; in that case no nonce is stored, so the nonce's length does
-      // not matter
+      // The role tag is not read yet. If it disables reauthentication, the login stores no nonce, and a nonce of any
+      // length is accepted.
       return found.ok || found.fault.why === 'nonce-length' ? undefined : found.fault
     },
   },

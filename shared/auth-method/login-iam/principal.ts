@@ -33,8 +33,8 @@ export function roleAdmitsPrincipal(role: Binding, principal: PrincipalFacts): '
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
 
 /**
- * Returns the ID of the instance that called with its own role, or the instance ID in a session name, because EC2
- * names sessions after their instances; undefined for other callers.
+ * Returns the ID of the instance behind a caller, or undefined. An instance calls with its own role or in a session. Such
+ * a session has the ID as its name, because EC2 names sessions after their instances.
  */
 export function inferredInstanceId(caller: CallerArnIdentity): string | undefined {
   const id = caller.kind === 'instance' ? caller.uniqueId : caller.entity.session

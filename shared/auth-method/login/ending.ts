@@ -10,7 +10,7 @@ import type { GrantedInstance, LoginGrant } from './grant.ts'
 /** The facts for the check of a role with `revoke_on_termination`. */
 export interface EndingFacts {
   instance: GrantedInstance | 'unknown'
-  /** the record of the instance; absent: it has not logged in at such a role of the mount */
+  /** the mount's record of the instance; absent: the instance has not logged in at a role with `revoke_on_termination` */
   record: Item<'instance'> | undefined
 }
 

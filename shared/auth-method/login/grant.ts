@@ -24,8 +24,8 @@ export interface LoginGrant {
   /** the role's token parameters, limited by its role tag */
   terms: TokenParameters
   /**
-   * `endsWith`: set if the role has `revoke_on_termination`; `unknown`: the login does not tell its instance. Absent:
-   * the token does not depend on an instance
+   * `endsWith`: the instance with which the token ends, if the role has `revoke_on_termination`. `unknown`: the login names
+   * no instance, and is refused. Absent: the token does not depend on an instance
    */
   endsWith?: GrantedInstance | 'unknown' | undefined
   /** client address of the login */

@@ -5,8 +5,8 @@ import { key } from '../../storage/kinds.ts'
 import { rememberKeyHint } from './hints.ts'
 
 /**
- * Stores today as the last day on which a login used a role. An environment stores it once a day, in one attempt: after a
- * conflict another environment has stored it, and after a failure the next login stores it.
+ * Stores today as the last day on which a login used a role. An environment writes the day once, and
+ * does not repeat the write. After a conflict another environment has written it. After a failure the next login writes it.
  */
 export async function noteRoleUse(call: MountCall, role: string): Promise<void> {
   const { ports, mount, now, cluster } = call

@@ -190,8 +190,8 @@ const isHeldBy = (map: Item<'organization-map'> | undefined, runner: string | un
   runner === undefined ? map === undefined : map?.data.round?.runner === runner
 
 /**
- * Stores the places of the accounts of one page that differ from what is stored, in one commit.
- * @returns false if the round no longer holds the map; then nothing was stored
+ * Stores the places of the accounts of one page in one commit, and leaves out places that are stored already.
+ * @returns false if the round no longer holds the map; then nothing is stored
  */
 async function storePlaces(
   run: JobRun,
@@ -248,8 +248,8 @@ async function endRound(
 }
 
 /**
- * Deletes the stored accounts of a mount that were not seen, until another round begins, because that round may count
- * on what is stored.
+ * Deletes the stored accounts that a round did not find in the organization. Stops if another round begins, because that
+ * round compares AWS's answers with the stored accounts.
  * @param runner of the round that ends; undefined: the map was deleted
  * @param last changes of the last commit
  */

@@ -13,8 +13,8 @@ const STARTING = 2
 const FRESH_MS = 5 * MINUTE_MS
 
 /**
- * Reports whether the run of this minute starts rounds: every fifteen minutes, and after a promotion, because the map
- * may have grown old while the lost primary made no rounds.
+ * Reports whether the run of this minute starts rounds. It does every fifteen minutes, and after a promotion: the lost
+ * primary may have made no rounds for a while, so the map may be too old.
  * @param now epoch milliseconds
  * @param since time of the last change of the cluster's mode, epoch milliseconds
  */

@@ -18,7 +18,8 @@ export const planParent = (parent: string, path: string): PlannedPage[] => [
 ]
 
 /**
- * Returns the pages that are left after a page was read. Children come first, so that few pages wait at a time.
+ * Returns the pages that a round reads after a page. The children of a unit come before its siblings, so that the list of
+ * waiting pages stays short.
  * @param pages the page that was read, and the pages behind it
  */
 export function planNextPages(

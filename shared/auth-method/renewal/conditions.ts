@@ -28,7 +28,7 @@ export function requireSameRole(item: Item<'role'> | undefined, login: LoginReco
   return item.data
 }
 
-/** Checks that the account of a login is still where the role binds it. @throws ApiError unless it is, or `busy` */
+/** Checks that the account of a login is in an organization, or a unit, that the role binds. @throws ApiError; `busy` if the map is too old */
 export async function requireOrganization(
   { ports: { store }, now }: Call,
   mount: Mount,

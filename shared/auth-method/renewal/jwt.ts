@@ -6,8 +6,8 @@ import { claimRules } from '../roles/claim-bindings.ts'
 import { type RenewalInput, renewalDeniedError, requireSameRole } from './conditions.ts'
 
 /**
- * Checks the renewal of a login by token, without a call to AWS: the role still admits what the token said, and the
- * mount still trusts the issuer. @see docs/spec/login-jwt.md#renewal
+ * Checks the renewal of a login by token, without a call to AWS. The role must admit the claims that the login stored, and
+ * the mount must trust the issuer. @see docs/spec/login-jwt.md#renewal
  */
 export async function checkJwtRenewal(call: Call, mount: Mount, login: LoginRecord): Promise<RenewalInput> {
   const { claims, account } = login

@@ -44,8 +44,8 @@ export function isNarrowedBy(name: BoundName, role: Role): boolean {
 }
 
 /**
- * Returns the bounds of a role that admits everything in an account or an organization; empty if a principal, an
- * instance, a function or another claim narrows the role.
+ * Returns the bounds of a role that admits everything in an account or an organization. Returns nothing if one of the
+ * bounds names workloads: principals, instances, functions or other claims.
  */
 export function findWideBounds(role: Role): string[] {
   const { boundIamPrincipalArns: arns } = role

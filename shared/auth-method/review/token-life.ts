@@ -6,8 +6,8 @@ import { chooseTokenType } from '../login/outcome.ts'
 const LONGEST_SESSION = 12 * 3600
 
 /**
- * Returns the seconds for which a token of a role lives at most. Renewals count, except those of a periodic token,
- * which nobody can renew later than one period after the last renewal.
+ * Returns the longest life of a role's tokens in seconds, with all renewals. For a periodic token it returns the period:
+ * the token ends one period after its last renewal.
  */
 export function longestTokenSeconds(
   { token, capToSession }: Pick<Role, 'token' | 'capToSession'>,

@@ -57,8 +57,8 @@ const readers = {
 } as const
 
 /**
- * Parses a tag without verifying its signature. The parser rejects any text but the canonical one, because the deny
- * list is keyed by text and a second spelling would bypass it. @see docs/spec/role-tags.md#canonical-text
+ * Parses a tag without verifying its signature. The parser accepts only the canonical text of a tag. The
+ * deny list has texts as its keys, so a denied tag in another spelling would be valid again. @see docs/spec/role-tags.md#canonical-text
  */
 export function parseRoleTag(value: string): { tag: RoleTag; plain: string; mac: string } | undefined {
   if (value.length > MAX_TAG_LENGTH) return undefined

@@ -33,7 +33,7 @@ export interface RoleFacts {
   defaultAuthType: Role['authType']
   /** whether the mount accepts logins by token; read only if the request asks for the type `jwt` */
   jwtConfigured: boolean
-  /** whether the alias of logins by token is their instance; read only if the role asks to end with the instance */
+  /** whether `jwt_alias` of the mount is `instance_id`; read only for a role with `revoke_on_termination` */
   aliasIsInstance: boolean
   /** seconds */
   mountMax: number

@@ -11,8 +11,8 @@ import { defaultTidySettings, type TidyList, tidyLists } from './settings.ts'
 const TIDY_PERIOD_MS = 3_600_000
 
 /**
- * The hourly run: tidies each list of each mount whose settings allow it, and finishes work that earlier requests left. A failure
- * for one mount does not stop the others.
+ * Runs once an hour. Tidies each list of each mount whose settings allow it, and finishes the background work of earlier
+ * requests. If one mount fails, the run goes on with the others.
  * @throws if any part failed, so that the run counts as failed and is retried
  */
 export async function runHourlyTidy(run: JobRun): Promise<void> {
