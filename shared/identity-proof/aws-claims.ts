@@ -60,7 +60,6 @@ export function readAwsClaims({ aws }: Pick<ParsedJwt, 'aws'>): AwsClaims {
     lambdaArn: textIn(aws['lambda_source_function_arn']),
     sourceIdentity: textIn(aws['source_identity']),
     identityStoreUserId: textIn(aws['identity_store_user_id']),
-    identityStoreArn: textIn(aws['identity_store_arn']),
     federatedProvider: textIn(aws['federated_provider']),
     sessionEnd: secondsIn(aws['original_session_exp']),
   }

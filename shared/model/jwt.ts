@@ -57,7 +57,6 @@ export interface BoundClaims {
   lambdaArn?: string
   sourceIdentity?: string
   identityStoreUserId?: string
-  identityStoreArn?: string
   federatedProvider?: string
 }
 

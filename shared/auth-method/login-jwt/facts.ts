@@ -69,7 +69,6 @@ function serviceAccountOf({ principalTags: tags }: AwsClaims, { claims = {} }: R
   return [cluster, ...names].join('/')
 }
 
-const identityStoreUserOf = ({ identityStoreArn, identityStoreUserId }: AwsClaims): string | undefined =>
-  identityStoreArn && identityStoreUserId && USER.test(identityStoreUserId)
-    ? `${identityStoreArn}/${identityStoreUserId}`
-    : undefined
+// tokens of people lack the ARN of the identity store; AWS chooses the ID, which contains a UUID
+const identityStoreUserOf = ({ identityStoreUserId: id = '' }: AwsClaims): string | undefined =>
+  USER.test(id) ? id : undefined

@@ -13,7 +13,7 @@ export const MOST_CLAIM_BYTES = 1024
 export function rememberedClaims({ bearer, role }: Pick<JwtFacts, 'bearer' | 'role'>): LoginClaims {
   const { claims, token } = bearer
   const { orgId, orgPaths, instanceArn, vpcId, metadataVersion, lambdaArn } = claims
-  const { sourceIdentity, identityStoreUserId, identityStoreArn, federatedProvider } = claims
+  const { sourceIdentity, identityStoreUserId, federatedProvider } = claims
   const { claims: bound = {} } = role
   const keys = [...Object.keys(bound.bound_principal_tags ?? {}), ...boundPodTags(bound)]
   const tags = Object.entries(claims.principalTags).filter(([name]) => keys.includes(name))
@@ -28,7 +28,6 @@ export function rememberedClaims({ bearer, role }: Pick<JwtFacts, 'bearer' | 'ro
     lambdaArn,
     sourceIdentity,
     identityStoreUserId,
-    identityStoreArn,
     federatedProvider,
     principalTags: tags.length > 0 ? Object.fromEntries(tags) : undefined,
   })

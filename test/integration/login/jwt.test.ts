@@ -1,6 +1,6 @@
 import dns from 'node:dns'
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { callWatch } from '../../support/requests/logins.ts'
+import { callWatch, loginWith } from '../../support/requests/logins.ts'
 import {
   AUDIENCE,
   claimsOf,
@@ -424,6 +424,19 @@ describe('roles of type jwt', () => {
     expect(body.data).toMatchObject({ auth_type: 'jwt', bound_organization_id: [ORGANIZATION] })
     expect(body.data).not.toHaveProperty('bound_source_identity')
   })
+})
+
+test('a user who logs in by token and by iam is the same entity if both aliases are ARNs', async () => {
+  const mount = await tokenMount({}, { bound_organization_id: ORGANIZATION })
+  const from = await tokenAccount()
+  const { arn } = await aws.putUser({ account: from.account, name: 'bob' })
+  const key = await aws.createAccessKey({ account: from.account, user: 'bob' })
+  await done('POST', `${mount}/config/identity`, { iam_alias: 'canonical_arn' })
+  await done('POST', `${mount}/role/bob`, { bound_iam_principal_arn: arn, resolve_aws_unique_ids: false })
+  const byIam = await loginWith(mount, key, { role: 'bob' })
+  const byToken = await login(mount, await tokenOf({ ...from, sub: arn }), { role: 'app' })
+  expect([byIam.status, byToken.status]).toEqual([200, 200])
+  expect(byToken.body.auth.entity_id).toBe(byIam.body.auth.entity_id)
 })
 
 test('explain reports the steps and checks of a login by token', async () => {
