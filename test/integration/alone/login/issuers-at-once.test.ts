@@ -31,6 +31,38 @@ test('logins at once with a key that AWS rotated all succeed, and store the key'
   expect(Date.parse(body.data.changed_at)).toBeGreaterThan(clock.now() - 60_000)
 })
 
+const ACCOUNT = usualClaims.sub.split(':')[4] ?? ''
+const CONFIG = '/auth/cloud/config/jwt'
+const UNTRUSTED = '400 the issuer of the token is not trusted here'
+
+test.each<[change: string, method: string, path: string, body: object, answer: string]>([
+  ['a block of the account', 'POST', CONFIG, { blocked_accounts: ACCOUNT }, UNTRUSTED],
+  ['another organization', 'POST', CONFIG, { organizations: 'o-zzzzzzzzzz' }, UNTRUSTED],
+  ['another audience', 'POST', CONFIG, { bound_audiences: 'x' }, '400 the token is not for this service'],
+  ['the deletion of config/jwt', 'DELETE', CONFIG, {}, '400 jwt logins are not configured'],
+  ['the deletion of the mount', 'DELETE', '/sys/auth/cloud', {}, '400 jwt logins are not configured'],
+  ['the deletion of the role', 'DELETE', '/auth/cloud/role/app', {}, '400 no role named "app"'],
+  [
+    'a bound of the role',
+    'POST',
+    '/auth/cloud/role/app',
+    { bound_account_id: '999999999999' },
+    '400 the token does not satisfy role "app": bound_account_id',
+  ],
+])('a login that fetches keys applies %s that happens meanwhile', async (_, method, path, body, answer) => {
+  const set = await clusterSet(['east'], { memory: true })
+  await acceptUsualTokens(set, ['east'])
+  const { ports, request } = set.at('east')
+  const { fetch } = ports.issuerKeys
+  ports.issuerKeys = {
+    fetch: async (...of) => {
+      await request(method, path, body)
+      return fetch(...of)
+    },
+  }
+  expect(await logInByToken(set, 'east', usualToken(set, 'meanwhile'))).toBe(answer)
+})
+
 const OTHER_ID = randomUUID()
 
 /** A token of another issuer of the usual account. */
@@ -70,8 +102,6 @@ test('an issuer that replaces another one during its deletion can still be repla
   const accessor = (await ports.store.read([key('mounts')]))[0]?.data.mounts.find(
     ({ path }) => path === 'cloud',
   )?.accessor
-  const [held] = await ports.store.read([
-    key('account-issuer', accessor ?? '', usualClaims.sub.split(':')[4] ?? ''),
-  ])
+  const [held] = await ports.store.read([key('account-issuer', accessor ?? '', ACCOUNT)])
   expect(held?.data.issuer).toBe(OTHER_ID)
 })

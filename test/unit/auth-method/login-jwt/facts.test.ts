@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { jwtAliasName } from '../../../../shared/auth-method/login-jwt/facts.ts'
 import { defaultIdentityConfig } from '../../../../shared/auth-method/login/metadata.ts'
+import { jwtAliasName } from '../../../../shared/auth-method/login-jwt/facts.ts'
 import { type AwsClaims, readAwsClaims } from '../../../../shared/identity-proof/aws-claims.ts'
 import type { JwtAliasKind } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
