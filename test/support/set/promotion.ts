@@ -1,11 +1,8 @@
-import { tokenHashOf } from '../../../shared/model/token.ts'
-import { putItem } from '../../../shared/storage/changes.ts'
-import { key } from '../../../shared/storage/kinds.ts'
 import type { Reply } from '../service/api.ts'
+import { OPERATION_TOKEN, storeOperationToken } from './operation-token.ts'
 import type { ClusterSet } from './set.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-export const OPERATION_TOKEN = 'hvs.operation-token-of-the-test'
 
 /** The actions of promotion tests on the clusters of a set. */
 export const promotions = (set: ClusterSet) => ({
@@ -13,13 +10,13 @@ export const promotions = (set: ClusterSet) => ({
     set.at(cluster).request('POST', `/sys/policies/acl/${name}`, POLICY),
   policies: async (cluster: string): Promise<string[]> =>
     (await set.at(cluster).ok('LIST', '/sys/policies/acl')).body.data.keys,
-  /** gives a cluster the operation token that holders of the recovery shares make */
-  giveToken: async (cluster: string): Promise<void> => {
-    const { ports, record } = set.at(cluster)
-    const { set: of = '', epoch = '' } = await record()
-    const made = { hash: tokenHashOf(OPERATION_TOKEN), set: of, epoch, madeAt: ports.clock.now() }
-    const as = { record: await record(), readAt: ports.clock.now() }
-    await ports.store.commit([putItem(key('operation-token'), made)], as)
+  giveToken: (cluster: string): Promise<void> => storeOperationToken(set.at(cluster)),
+  /** makes a cluster follow a primary, under another admission */
+  follow: async (cluster: string, primary: string, id = `${cluster}-again`): Promise<void> => {
+    await storeOperationToken(set.at(cluster))
+    const { body } = await set.at(primary).ok('POST', '/sys/replication/dr/primary/secondary-token', { id })
+    const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
+    await set.at(cluster).ok('POST', '/sys/replication/dr/secondary/update-primary', given)
   },
   promote: (cluster: string, more: object = {}): Promise<Reply> =>
     set.at(cluster).request('POST', '/sys/replication/dr/secondary/promote', {

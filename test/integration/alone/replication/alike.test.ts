@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { pullFromPrimary } from '../../../../shared/replication/secondary/pull.ts'
-import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
+import { type promotions, readyToPromote } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Tests where clients and monitors get equal answers from a primary and a secondary.
@@ -141,10 +141,7 @@ describe('status of a secondary that takes over', () => {
   test('shows a generation counter that grows with each promotion, equal on primary and secondary', async () => {
     const { ssct_generation_counter: before } = await status('west')
     expect(before).toBe(1)
-    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })
-    await doing.giveToken('east')
-    const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
-    await set.at('east').ok('POST', `${R}/secondary/update-primary`, given)
+    await doing.follow('east', 'west', 'east')
     await set.converge()
     expect((await status('east')).ssct_generation_counter).toBe(1)
     expect((await doing.promote('east')).status).toBe(200)

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 
 async function status(set: ClusterSet, name: string) {
@@ -31,10 +30,7 @@ async function forced(set: ClusterSet, name: string): Promise<string> {
  * Makes a cluster follow another cluster, and waits until it has an item that only the other cluster wrote.
  */
 async function following(set: ClusterSet, name: string, primary: string): Promise<void> {
-  await promotions(set).giveToken(name)
-  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-again` })
-  const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
-  await set.at(name).ok('POST', `${R}/secondary/update-primary`, given)
+  await promotions(set).follow(name, primary)
   await set.settled()
   expect(await write(set, primary)).toBe(204)
   const { epoch } = await set.at(primary).record()

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
+import { OPERATION_TOKEN } from '../../../support/set/operation-token.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Tests what each serving cluster knows about the members of the set: which clusters hold a key term, which
@@ -62,10 +63,7 @@ async function promoted(name: string, more: object = {}) {
   return reply
 }
 async function follow(name: string, primary: string): Promise<void> {
-  await doing.giveToken(name)
-  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-again` })
-  const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
-  await set.at(name).ok('POST', `${R}/secondary/update-primary`, given)
+  await doing.follow(name, primary)
   await set.converge(name)
 }
 /** Lets a secondary send a heartbeat while a request waits for the heartbeat. */
@@ -131,12 +129,7 @@ describe('the clusters that hold a key term', () => {
     await revoke('north')
     await rotate('east')
     expect(await givenAt('east')).toEqual([['north!', 'west'], ['west']])
-    await doing.giveToken('north')
-    const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'north-2' })
-    await set.at('north').ok('POST', `${R}/secondary/update-primary`, {
-      dr_operation_token: OPERATION_TOKEN,
-      token: body.wrap_info.token,
-    })
+    await doing.follow('north', 'east', 'north-2')
     await set.converge()
     expect(await givenAt('east')).toEqual([
       ['north', 'west'],

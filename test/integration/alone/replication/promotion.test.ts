@@ -4,7 +4,7 @@ import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { putItem } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
-import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
+import { type promotions, readyToPromote } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 let set: ClusterSet
@@ -13,10 +13,11 @@ let policies: ReturnType<typeof promotions>['policies']
 let promote: ReturnType<typeof promotions>['promote']
 let health: ReturnType<typeof promotions>['health']
 let giveToken: ReturnType<typeof promotions>['giveToken']
+let follow: ReturnType<typeof promotions>['follow']
 
 beforeEach(async () => {
   set = await clusterSet(['east', 'west'], { aws: true })
-  ;({ write, policies, promote, health, giveToken } = await readyToPromote(set))
+  ;({ write, policies, promote, health, giveToken, follow } = await readyToPromote(set))
 })
 
 /** Checks that east serves and west follows as before. */
@@ -241,14 +242,7 @@ describe('a promotion without the primary', () => {
     await set.tick()
     await set.tick()
     expect([await health('east'), await health('west')]).toEqual([472, 200])
-    const { body } = await set
-      .at('west')
-      .ok('POST', '/sys/replication/dr/primary/secondary-token', { id: 'east' })
-    await giveToken('east')
-    await set.at('east').ok('POST', '/sys/replication/dr/secondary/update-primary', {
-      dr_operation_token: OPERATION_TOKEN,
-      token: body.wrap_info.token,
-    })
+    await follow('east', 'west', 'east')
     await set.converge()
     expect(await set.everything('east')).toEqual(await set.everything('west'))
     expect(await policies('west')).not.toContain('of-east-alone')

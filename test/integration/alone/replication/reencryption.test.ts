@@ -10,8 +10,9 @@ import { itemPartitions, type Key, key } from '../../../../shared/storage/kinds.
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { sized } from '../../../support/runner/size.ts'
+import { OPERATION_TOKEN } from '../../../support/set/operation-token.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { promotions } from '../../../support/set/promotion.ts'
 import { deathsAtEachCall } from '../../../support/set/scenes.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 

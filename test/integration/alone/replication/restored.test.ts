@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { OPERATION_TOKEN } from '../../../support/set/operation-token.ts'
+import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // The tables of a member are restored to an earlier second, after the set has changed.
@@ -49,10 +50,7 @@ test('a restored primary serves no clients, and steps down by itself', async () 
   expect([await health(set, 'east'), await health(set, 'west')]).toEqual([472, 200])
   expect((await written(set, 'west', 'goes-on')).status).toBe(204)
   // after the update the restored cluster follows the primary, and gets all items from it
-  const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
-  await promotions(set).giveToken('east')
-  const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
-  await set.at('east').ok('POST', `${R}/secondary/update-primary`, given)
+  await promotions(set).follow('east', 'west')
   await set.settled()
   await set.converge()
   const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
@@ -114,9 +112,7 @@ describe('a restored copy of a secondary that still runs', () => {
   })
 
   test('gets everything from the primary after an admission under its own name', async () => {
-    const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
-    const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
-    await set.at('west').ok('POST', `${R}/secondary/update-primary`, given)
+    await promotions(set).follow('west', 'east')
     await set.settled()
     await set.converge()
     await set.at('west').minute()

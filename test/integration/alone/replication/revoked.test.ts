@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { OPERATION_TOKEN } from '../../../support/set/operation-token.ts'
+import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A cluster is revoked while it becomes a secondary. The primary's refusal is permanent.

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { activeKeyringTerm, type KeyringKeys } from '../../../../shared/storage/keyring.ts'
 import { itemPartitions } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { fenceByThief, OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { fenceByThief, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { forgedToken, keysOf } from '../../../support/set/thief.ts'
 
@@ -61,10 +61,7 @@ describe('a stolen former primary', () => {
     expect((await doing.promote('west')).status).toBe(200)
     await set.settled()
     stolen = await keysOf(set.at('west'))
-    await doing.giveToken('east')
-    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })
-    const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
-    await set.at('east').ok('POST', `${R}/secondary/update-primary`, given)
+    await doing.follow('east', 'west', 'east')
     await set.converge()
     await doing.giveToken('east')
     expect((await doing.promote('east')).status).toBe(200)

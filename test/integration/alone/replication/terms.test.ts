@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { itemPartitions, key } from '../../../../shared/storage/kinds.ts'
+import { OPERATION_TOKEN } from '../../../support/set/operation-token.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Terms of the keyring while clusters change roles. Environments stay warm unless a test says otherwise,
@@ -53,12 +54,7 @@ async function switchTo(name: string, other: string, more: object = {}): Promise
   const reply = await doing.promote(name, more)
   expect(reply.status, reply.text).toBe(200)
   await set.settled()
-  await doing.giveToken(other)
-  const { body } = await set.at(name).ok('POST', `${R}/primary/secondary-token`, { id: `${other}-again` })
-  await set.at(other).ok('POST', `${R}/secondary/update-primary`, {
-    dr_operation_token: OPERATION_TOKEN,
-    token: body.wrap_info.token,
-  })
+  await doing.follow(other, name)
   await set.converge()
 }
 
@@ -160,12 +156,7 @@ describe('credentials that are written between the steps', () => {
     await storeAt('west', 'after-the-switch')
     await rotate('west')
     await storeAt('west', 'of-the-third-term')
-    await doing.giveToken('east')
-    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
-    await set.at('east').ok('POST', `${R}/secondary/update-primary`, {
-      dr_operation_token: OPERATION_TOKEN,
-      token: body.wrap_info.token,
-    })
+    await doing.follow('east', 'west')
     await set.converge()
     await rotate('west')
     await doing.giveToken('east')
@@ -177,14 +168,7 @@ describe('credentials that are written between the steps', () => {
     for (const name of ['east', 'west']) set.at(name).newMemory()
     await storeAt('east', 'after-the-restart')
     expect(await openAt('east')).toEqual(all())
-    await doing.giveToken('west')
-    const { body: again } = await set
-      .at('east')
-      .ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
-    await set.at('west').ok('POST', `${R}/secondary/update-primary`, {
-      dr_operation_token: OPERATION_TOKEN,
-      token: again.wrap_info.token,
-    })
+    await doing.follow('west', 'east')
     await set.converge()
     await switchTo('west', 'east')
     expect(await openAt('west')).toEqual(all())
@@ -212,12 +196,7 @@ describe('two keys under one term number', () => {
       await set.tick()
       await set.settled()
     }
-    await doing.giveToken('east')
-    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
-    await set.at('east').ok('POST', `${R}/secondary/update-primary`, {
-      dr_operation_token: OPERATION_TOKEN,
-      token: body.wrap_info.token,
-    })
+    await doing.follow('east', 'west')
     await set.converge()
     // warm and fresh environments continue with the new primary's term
     expect(await secretAt('east')).toBe('of west')

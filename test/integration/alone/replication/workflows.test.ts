@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { OPERATION_TOKEN } from '../../../support/set/operation-token.ts'
+import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { SetSnapshot } from '../../../support/set/snapshot.ts'
 
