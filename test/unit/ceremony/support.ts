@@ -15,6 +15,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { putItem } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { clusterRecord } from '../../builders/cluster-record.ts'
+import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -176,19 +177,16 @@ function sender(at: string, ports: Ports) {
     more: Partial<HttpRequest> = {},
   ): Promise<Told> => {
     const body = sent === undefined ? '' : JSON.stringify(sent)
-    const { response } = await served({
-      method,
-      path: `/v1${path.startsWith('/sys/') ? path : at + path}`,
-      query: [],
-      headers: {},
-      body,
-      bodyLength: Buffer.byteLength(body),
-      source: '192.0.2.1',
-      domain: '',
-      gatewayId: '',
-      deadline: ports.clock.now() + 10_000,
-      ...more,
-    })
+    const { response } = await served(
+      httpRequest({
+        method,
+        path: `/v1${path.startsWith('/sys/') ? path : at + path}`,
+        body,
+        gatewayId: '',
+        deadline: ports.clock.now() + 10_000,
+        ...more,
+      }),
+    )
     return {
       status: response.status,
       retryAfter: response.headers['retry-after'],

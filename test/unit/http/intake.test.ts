@@ -13,6 +13,7 @@ import { readRequestIntake } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { Deployment } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { httpRequest } from '../../builders/http-request.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { portsWith } from '../../builders/ports.ts'
 
@@ -100,20 +101,12 @@ const lasting = licence(licenceText(signer.privateKey, { nbf: 100, exp: 200 }))
 type License = Deployment['license']
 
 const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
-  const body = parts.body ?? ''
-  const request: HttpRequest = {
-    method: 'POST',
+  const request = httpRequest({
     path: '/v1/auth/cloud/thing/dev',
-    query: [],
-    headers: {},
-    body,
-    bodyLength: Buffer.byteLength(body),
-    source: '192.0.2.1',
-    domain: '',
     gatewayId: 'gateway',
     deadline: 42,
     ...parts,
-  }
+  })
   const ports = portsWith({
     entropy: { uuid: () => 'r-1' },
     clock: { now: () => NOW },
