@@ -9,6 +9,7 @@ import {
 import type { StoredIssuer } from '../../../shared/model/jwt.ts'
 import { createItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { storedIssuer } from '../../builders/issuer.ts'
 import { keys } from '../../builders/keys.ts'
 import { HOME, satellite } from '../../support/requests/logins.ts'
 import {
@@ -55,17 +56,9 @@ interface Mount {
 /** Stores an issuer, as a login or an earlier fetch would. */
 async function storeIssuer({ accessor }: Mount, more: Partial<StoredIssuer>): Promise<string> {
   const id = randomUUID()
-  const issuer: StoredIssuer = {
-    account: freshAccount(),
-    partition: 'aws',
-    learnt: true,
-    blocked: false,
-    keys: [],
-    fetchedAt: 0,
-    changedAt: 0,
-    ...more,
-  }
-  await tableStore(cluster).commit(createItem(key('issuer', accessor, id), issuer))
+  await tableStore(cluster).commit(
+    createItem(key('issuer', accessor, id), storedIssuer(freshAccount(), more)),
+  )
   return `config/jwt/issuer/${id}`
 }
 

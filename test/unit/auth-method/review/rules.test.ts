@@ -9,8 +9,9 @@ import {
   reviewRuleNames,
   reviewRuleOf,
 } from '../../../../shared/auth-method/review/rules.ts'
-import type { JwtConfig, StoredIssuer } from '../../../../shared/model/jwt.ts'
+import type { JwtConfig } from '../../../../shared/model/jwt.ts'
 import type { Role } from '../../../../shared/model/role.ts'
+import { storedIssuer } from '../../../builders/issuer.ts'
 import { ec2Role, iamRole, inferringRole } from '../../../builders/roles.ts'
 
 const ACCOUNT = '111122223333'
@@ -37,15 +38,7 @@ const jwt: JwtConfig = {
   maxKeyAge: 86_400,
   blockedAccounts: [],
 }
-const issuer: StoredIssuer = {
-  account: ACCOUNT,
-  partition: 'aws',
-  learnt: true,
-  blocked: false,
-  keys: [],
-  fetchedAt: 0,
-  changedAt: 0,
-}
+const issuer = storedIssuer(ACCOUNT)
 const mount = { jwt, now: 3_600_000, legacySignatures: false }
 const map = { accounts: 1, completedAt: 0, maxAge: 3600 }
 const logins = { serverId: 'vault.example', jwt, hasIamRoles: true, hasJwtServiceRoles: true }
