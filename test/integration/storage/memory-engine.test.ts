@@ -76,6 +76,21 @@ const query = (condition: string, values: object, more: object = {}) => ({
   ...more,
 })
 
+const writesOnce = () =>
+  transaction(
+    once,
+    { Put: put(item('b', '1', { bucket: { S: 'one' } })) },
+    { Put: put(item('b', '2', { bucket: { S: 'one' } })) },
+    {
+      Update: {
+        TableName,
+        Key: key('a', '1'),
+        UpdateExpression: 'ADD n :n',
+        ExpressionAttributeValues: { ':n': { N: '-5' } },
+      },
+    },
+  )
+
 const requests: Request[] = [
   [
     'creating an item',
@@ -164,42 +179,8 @@ const requests: Request[] = [
     }),
   ],
   ['a deletion of a missing item', 'DeleteItem', () => ({ TableName, Key: key('a', '2') })],
-  [
-    'a transaction',
-    'TransactWriteItems',
-    () =>
-      transaction(
-        once,
-        { Put: put(item('b', '1', { bucket: { S: 'one' } })) },
-        { Put: put(item('b', '2', { bucket: { S: 'one' } })) },
-        {
-          Update: {
-            TableName,
-            Key: key('a', '1'),
-            UpdateExpression: 'ADD n :n',
-            ExpressionAttributeValues: { ':n': { N: '-5' } },
-          },
-        },
-      ),
-  ],
-  [
-    'the same transaction again',
-    'TransactWriteItems',
-    () =>
-      transaction(
-        once,
-        { Put: put(item('b', '1', { bucket: { S: 'one' } })) },
-        { Put: put(item('b', '2', { bucket: { S: 'one' } })) },
-        {
-          Update: {
-            TableName,
-            Key: key('a', '1'),
-            UpdateExpression: 'ADD n :n',
-            ExpressionAttributeValues: { ':n': { N: '-5' } },
-          },
-        },
-      ),
-  ],
+  ['a transaction', 'TransactWriteItems', writesOnce],
+  ['the same transaction again', 'TransactWriteItems', writesOnce],
   [
     'a transaction with a failed check',
     'TransactWriteItems',

@@ -93,6 +93,16 @@ const viaB = (more: Partial<PrimaryClaimant> = {}): PrimaryClaimant => ({
 })
 
 describe('fences that a cluster accepts', () => {
+  /** what a cluster knows that A admitted */
+  const facts = {
+    set,
+    ownEpoch: e2,
+    lineage: claimantB().lineage,
+    registered: [],
+    revoked: [],
+    issuer: known(a),
+  }
+
   test('a fence by a registered cluster that claimed a later epoch is accepted', () => {
     expect(findFenceFault(atA(), claimantB())).toBeUndefined()
     expect(findFenceFault(atA(), claimantB({ chain: [admission(b)] }))?.message).toContain(
@@ -110,14 +120,6 @@ describe('fences that a cluster accepts', () => {
   })
 
   test('a fence by the cluster that admitted the fenced cluster is accepted', () => {
-    const facts = {
-      set,
-      ownEpoch: e2,
-      lineage: claimantB().lineage,
-      registered: [],
-      revoked: [],
-      issuer: known(a),
-    }
     const later = formatEpoch(4, a.id)
     const again = { ...known(a, 1), epoch: later, lineage: [[later, 9] as const], chain: [claimOf(a, later)] }
     expect(findFenceFault(facts, again)).toBeUndefined()
@@ -127,14 +129,6 @@ describe('fences that a cluster accepts', () => {
 
   test('a fence is accepted if a cluster known to caller and receiver confirms the caller’s key', () => {
     // B and C were both promoted by force. A, which both know, has acknowledged C.
-    const facts = {
-      set,
-      ownEpoch: e2,
-      lineage: claimantB().lineage,
-      registered: [],
-      revoked: [],
-      issuer: known(a),
-    }
     const e2c = formatEpoch(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
     const own = says([c, 0], [c, 1], e2c)
     const claimant = { ...known(c, 1), epoch: e2c, lineage: [[e1, 1] as const, [e2c, 8] as const] }
