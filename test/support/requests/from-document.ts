@@ -223,3 +223,14 @@ export function requestsTo(
       }
     })
 }
+
+/** Lists the operations of an OpenAPI document. */
+export const operationsOf = ({ paths }: { paths: Record<string, object> }) =>
+  Object.entries(paths).flatMap(([path, verbs]) =>
+    Object.entries<Operation>(verbs as Record<string, Operation>).map(([verb, operation]) => ({
+      title: `${verb} ${path}`,
+      verb,
+      path,
+      operation,
+    })),
+  )

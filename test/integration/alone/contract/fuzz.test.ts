@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { endsService } from '../../../support/requests/endpoints.ts'
-import { type Operation, requestsTo, type Sent } from '../../../support/requests/from-document.ts'
+import { operationsOf, requestsTo, type Sent } from '../../../support/requests/from-document.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { api, done, settled } from '../../../support/service/cluster.ts'
 import { document, faultsOf } from '../../../support/service/contract.ts'
@@ -14,16 +14,7 @@ import { document, faultsOf } from '../../../support/service/contract.ts'
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 3)
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
 
-const operations = Object.entries(document.paths)
-  .filter(([path]) => !endsService(path))
-  .flatMap(([path, verbs]) =>
-    Object.entries(verbs).map(([verb, operation]) => ({
-      title: `${verb} ${path}`,
-      verb,
-      path,
-      operation: operation as unknown as Operation,
-    })),
-  )
+const operations = operationsOf(document).filter(({ path }) => !endsService(path))
 
 const tokens = { root: '', plain: '', none: '', bogus: 'hvs.AAAAAAAAAAAAAAAAAAAAAAAA' }
 

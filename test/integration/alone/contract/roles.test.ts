@@ -1,7 +1,12 @@
 import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Operation, requestsTo, type Sent } from '../../../support/requests/from-document.ts'
+import {
+  type Operation,
+  operationsOf,
+  requestsTo,
+  type Sent,
+} from '../../../support/requests/from-document.ts'
 import { document, faultsOf } from '../../../support/service/contract.ts'
 import { OPERATION_TOKEN } from '../../../support/set/operation-token.ts'
 import { readyToPromote } from '../../../support/set/promotion.ts'
@@ -35,16 +40,9 @@ beforeAll(async () => {
   await again()
 })
 
-const operations = Object.entries(document.paths)
-  .filter(([path]) => /^\/sys\/(replication|rotate|key-status|license)/.test(path))
-  .flatMap(([path, verbs]) =>
-    Object.entries(verbs).map(([verb, operation]) => ({
-      title: `${verb} ${path}`,
-      verb,
-      path,
-      operation: operation as unknown as Operation,
-    })),
-  )
+const operations = operationsOf(document).filter(({ path }) =>
+  /^\/sys\/(replication|rotate|key-status|license)/.test(path),
+)
 
 interface Asked extends Sent {
   name: (typeof NAMES)[number]
