@@ -18,6 +18,8 @@ export interface JwtWorld {
   forged: JwtCase
   /** no token at all */
   malformed: JwtCase
+  /** tokens that each name another issuer, which AWS does not know */
+  invented: JwtCase
 }
 
 const AUDIENCE = 'bench'
@@ -26,8 +28,14 @@ const TOGETHER = 50
 
 type Reached = Pick<LocalHost, 'base_url' | 'root_token' | 'control'>
 
-/** Makes two mounts that accept tokens of AWS, and the bodies of logins. @param count of tokens that log in once */
-export async function makeJwtWorld(host: Reached, count: number): Promise<JwtWorld> {
+/**
+ * Makes two mounts that accept tokens of AWS, and the bodies of logins.
+ * @param once number of tokens that log in once @param invented number of tokens of invented issuers
+ */
+export async function makeJwtWorld(
+  host: Reached,
+  { once = 0, invented = 0 }: { once?: number; invented?: number } = {},
+): Promise<JwtWorld> {
   const { account } = HOME_ACCOUNT
   const { issuer } = await host.control.federation({ account })
   for (const [path, single_use] of [
@@ -49,10 +57,10 @@ export async function makeJwtWorld(host: Reached, count: number): Promise<JwtWor
         token_type,
       })
   }
-  const token = async (): Promise<string> => {
+  const claimsOf = (iss: string) => {
     const iat = Math.floor(Date.now() / 1000)
-    const claims = {
-      iss: issuer,
+    return {
+      iss,
       sub: `arn:aws:iam::${account}:role/bench`,
       aud: AUDIENCE,
       iat,
@@ -60,19 +68,29 @@ export async function makeJwtWorld(host: Reached, count: number): Promise<JwtWor
       jti: randomUUID(),
       'https://sts.amazonaws.com/': { aws_account: account, org_id: ORGANIZATION },
     }
-    return (await host.control.signWebToken({ account, claims })).token
   }
+  const token = async (): Promise<string> =>
+    (await host.control.signWebToken({ account, claims: claimsOf(issuer) })).token
   const login = (role: string, jwt: string): string => JSON.stringify({ role, jwt })
   const tokens: string[] = []
-  while (tokens.length < count)
+  while (tokens.length < once)
     tokens.push(...(await Promise.all(Array.from({ length: TOGETHER }, () => token()))))
   const lax = await token()
   const forged = `${lax.slice(0, lax.lastIndexOf('.'))}.${(await token()).split('.')[2]}`
+  const [header, , signature] = lax.split('.')
+  const invent = (): string => {
+    const claims = claimsOf(issuer.replace(/[0-9a-f-]{36}/, randomUUID()))
+    return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
+  }
   return {
     once: { path: 'once', bodies: tokens.map(one => login('service', one)) },
     service: { path: 'lax', bodies: [login('service', lax)] },
     batch: { path: 'lax', bodies: [login('batch', lax)] },
     forged: { path: 'lax', bodies: [login('service', forged)] },
     malformed: { path: 'lax', bodies: [login('service', lax.replaceAll('.', ','))] },
+    invented: {
+      path: 'lax',
+      bodies: Array.from({ length: invented }, () => login('service', invent())),
+    },
   }
 }

@@ -1,6 +1,7 @@
 import { checkoutRoot } from '../../infra/checkout.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import type { JwtCase, JwtWorld } from './jwt-world.ts'
+import type { LoadResult } from './load.ts'
 import { median } from './median.ts'
 import { type Load, type Measured, type ServedHost, servedHost } from './served.ts'
 
@@ -18,14 +19,22 @@ const WARM_UP = 2
 const ROUNDS = 3
 /** tokens that log in once: more than a round uses, for each round and the warm-up */
 const ONCE = 8000 * (ROUNDS + 1)
+/** logins a second of a known issuer, and requests a second that are refused meanwhile */
+const [STEADY, REFUSED] = [50, 200]
+const STEADY_SECONDS = 20
+const ADDRESSES = 100
 
 /**
  * `--jwt`: compares logins by token with iam logins, and a forged token with a malformed one, in turns at 64 clients.
+ * Then measures the times of logins while strangers send tokens of invented issuers.
  */
 export async function jwtBench({ print, results, load, provider }: Tools): Promise<void> {
   const host = await servedHost({ directory: checkoutRoot, provider, instances: 1 })
   try {
-    const world = await host.ask('jwtWorld', ONCE)
+    const { invented, ...world } = await host.ask('jwtWorld', {
+      once: ONCE,
+      invented: REFUSED * STEADY_SECONDS,
+    })
     const found = await measureAll(host, world, load)
     const iam = rates(found['iam'])
     print(`\nLogins at ${CLIENTS} clients, medians of ${ROUNDS} rounds in turns`)
@@ -41,6 +50,7 @@ export async function jwtBench({ print, results, load, provider }: Tools): Promi
     const cost = median(forged.map((run, round) => costOf(run) / costOf(malformed[round] ?? run)))
     results['jwt forged'] = { cost, forged }
     print(`  a forged token costs ${cost.toFixed(2)} × a request that is refused by its form`)
+    await besideBench({ print, results, load }, host.url, { ...world, invented })
   } finally {
     await host.close()
   }
@@ -52,7 +62,7 @@ const rates = (runs: readonly Measured[] = []): number[] => runs.map(({ perSecon
 const costOf = ({ whole, answered, refused }: Measured): number =>
   answered === 0 ? whole / refused : (whole * answered) / (answered + refused)
 
-async function measureAll(host: ServedHost, world: JwtWorld, load: Load) {
+async function measureAll(host: ServedHost, world: Omit<JwtWorld, 'invented'>, load: Load) {
   const iam: JwtCase = { path: 'cloud', bodies: host.bodies.iam }
   const cases: Record<string, JwtCase> = { iam, ...world }
   const found: Record<string, Measured[]> = {}
@@ -69,4 +79,37 @@ async function measureAll(host: ServedHost, world: JwtWorld, load: Load) {
       if (round > 0) found[name] = [...(found[name] ?? []), run]
     }
   return found
+}
+
+/** Measures logins at a fixed rate: alone, and beside tokens that are malformed or name invented issuers. */
+async function besideBench(
+  { print, results, load }: Omit<Tools, 'provider'>,
+  url: string,
+  { service, malformed, invented }: JwtWorld,
+): Promise<void> {
+  const order = {
+    url: url.replace('/cloud/', `/${service.path}/`),
+    concurrency: CLIENTS,
+    seconds: STEADY_SECONDS,
+  }
+  const logins = { ...order, bodies: service.bodies, perSecond: STEADY }
+  const beside = (bodies: string[]) =>
+    Promise.all([load(logins), load({ ...order, bodies, perSecond: REFUSED, addresses: ADDRESSES })])
+  const runs: Record<'alone' | 'malformed' | 'invented', LoadResult>[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const [alone, [floor], [flood]] = [
+      await load(logins),
+      await beside(malformed.bodies),
+      await beside(invented.bodies),
+    ]
+    runs.push({ alone, malformed: floor, invented: flood })
+  }
+  results['jwt beside refused requests'] = runs
+  print(`\nLogins of a known issuer, ${STEADY}/s beside ${REFUSED}/s refusals of ${ADDRESSES} addresses`)
+  for (const name of ['alone', 'malformed', 'invented'] as const) {
+    const [p50, p99] = (['p50', 'p99'] as const).map(at => median(runs.map(run => run[name][at])).toFixed(1))
+    print(`  ${name.padEnd(10)} p50 ${p50} ms   p99 ${p99} ms`)
+  }
+  const ratio = median(runs.map(run => run.invented.p99 / run.malformed.p99))
+  print(`  p99 beside invented issuers is ${ratio.toFixed(2)} × p99 beside malformed tokens`)
 }

@@ -11,6 +11,8 @@ export interface LoadOrder {
   seconds: number
   /** logins in a second; absent: as many as the host answers */
   perSecond?: number
+  /** number of loopback addresses from which the clients call; absent: 1 */
+  addresses?: number
 }
 
 export interface LoadResult {
@@ -22,22 +24,21 @@ export interface LoadResult {
   p99: number
 }
 
-function post(url: URL, agent: Agent, body: string): Promise<number> {
+function post(url: URL, agent: Agent, body: string, localAddress: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const call = request(
-      { host: url.hostname, port: url.port, path: url.pathname, method: 'POST', headers, agent },
-      answer => {
-        answer.resume()
-        answer.on('end', () => resolve(answer.statusCode ?? 0))
-      },
-    )
+    const { hostname: host, port, pathname: path } = url
+    const call = request({ host, port, path, method: 'POST', headers, agent, localAddress }, answer => {
+      answer.resume()
+      answer.on('end', () => resolve(answer.statusCode ?? 0))
+    })
     call.on('error', reject)
     call.end(body)
   })
 }
 
-async function load({ url, bodies, concurrency, seconds, perSecond }: LoadOrder): Promise<LoadResult> {
+async function load(order: LoadOrder): Promise<LoadResult> {
+  const { url, bodies, concurrency, seconds, perSecond, addresses = 1 } = order
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency })
   const target = new URL(url)
   const times: number[] = []
@@ -48,8 +49,9 @@ async function load({ url, bodies, concurrency, seconds, perSecond }: LoadOrder)
       const turn = next++
       if (perSecond) await setTimeout(Math.max(0, started + (turn * 1000) / perSecond - performance.now()))
       const body = bodies[turn % bodies.length] ?? ''
+      const from = `127.0.0.${1 + (turn % addresses)}`
       const sent = performance.now()
-      if ((await post(target, agent, body)) === 200) times.push(performance.now() - sent)
+      if ((await post(target, agent, body, from)) === 200) times.push(performance.now() - sent)
       else refused += 1
     }
   }

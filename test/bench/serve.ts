@@ -89,9 +89,9 @@ const methods = {
   },
   cpu,
   journaled: async () => host && journaled(host),
-  jwtWorld: async (count: number): Promise<JwtWorld> => {
+  jwtWorld: async (counts: Parameters<typeof makeJwtWorld>[1]): Promise<JwtWorld> => {
     if (!host) throw new Error('the host has not started')
-    return makeJwtWorld(host, count)
+    return makeJwtWorld(host, counts)
   },
   close: async () => host?.close(),
 }

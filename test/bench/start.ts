@@ -65,7 +65,7 @@ export async function startBench(
   printSizes(host, tools)
   const { code, environment } = host.runtimeOf('login')
   writeFileSync(`${directory}/empty.mjs`, 'export const handler = async () => ({ statusCode: 200 })')
-  const { service } = await makeJwtWorld(host, 0)
+  const { service } = await makeJwtWorld(host)
   const login = (body: string | undefined, path?: string) =>
     HARNESS(`${code}/index.mjs`, loginEvent(body ?? '', path))
   const scripts: Record<string, string> = {
