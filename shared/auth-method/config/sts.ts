@@ -34,11 +34,19 @@ export function writeStsRole(call: Call<typeof stsRoleFields>): CallOutcome {
     [replaceItem(place, stored, next)],
     noContentAnswer([
       ...(/^\d{12}$/.test(place.sk)
-        ? []
+        ? warnAboutAccount(place.sk, role)
         : ['the account ID is not a 12-digit number: no AWS account has such an ID']),
       ...warnAboutRole('sts_role', role, call.ports.deployment.assumableRoles),
     ]),
   )
+}
+
+/** Returns a warning if a role is in another account than the one for which the service assumes it. */
+function warnAboutAccount(account: string, role: string): string[] {
+  const own = parseIamEntity(role)?.account
+  return own === undefined || own === account
+    ? []
+    : [`sts_role is a role of account ${own}: calls about account ${account} would reach account ${own}`]
 }
 
 /**

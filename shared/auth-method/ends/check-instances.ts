@@ -5,6 +5,7 @@ import type { InstanceRound } from '../../model/instance.ts'
 import { isAuthMethodMount } from '../../model/mount.ts'
 import { replaceItem } from '../../storage/changes.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
+import { parseIamEntity } from '../../values/arn.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
 import { type AwsAccountItems, createAccountQuestion } from '../config/accounts.ts'
 import { endInstance } from './record-end.ts'
@@ -138,6 +139,10 @@ async function findEnded(
   { account, region, records }: InstanceGroup,
   items: AwsAccountItems,
 ): Promise<Item<'instance'>[]> {
+  // EC2 of another account knows none of the instances, which then would all end
+  const assumed = items.sts && parseIamEntity(items.sts.data.role)?.account
+  if (assumed !== undefined && assumed !== account)
+    throw new Error(`the STS role of account ${account} is a role of account ${assumed}`)
   // the answer may come much later, if the environment is frozen meanwhile
   const askedAt = clock.now()
   const until = Math.min(deadline, askedAt + GROUP_MS)

@@ -22,6 +22,7 @@ describe('accepted settings', () => {
   test.each([
     ['12', 'arn:aws:iam::444455556666:role/cloud-auth-x', 'not a 12-digit number'],
     ['1'.repeat(12), 'no ARN', 'not the ARN of an IAM role'],
+    ['2'.repeat(12), 'arn:aws:iam::444455556666:role/cloud-auth-x', 'would reach account 444455556666'],
   ])(
     'an STS role for account %s with role %s is stored with a warning',
     async (account, sts_role, warning) => {

@@ -26,8 +26,10 @@ const cluster = {
 
 let memory: ReturnType<typeof memoryStore>
 let now = START
+let warnings: object[] = []
 beforeEach(() => {
   now = START
+  warnings = []
   memory = memoryStore([item(key('cluster'), cluster), item(key('mounts'), { mounts: [own], removing: [] })])
 })
 
@@ -48,7 +50,7 @@ async function run(describe: (id: string) => Instance | undefined): Promise<void
   const ports = portsWith({
     store: memory.as('on-account-facts'),
     clock: { now: () => now, sleep: async () => undefined },
-    log: { info: () => undefined, warn: () => undefined },
+    log: { info: () => undefined, warn: (_: string, fields: object) => void warnings.push(fields) },
     cipher: { expectKeyring: () => undefined },
     deployment: { home: '' },
     instances: { describe: async (_target: unknown, id: string) => describe(id) },
@@ -79,4 +81,27 @@ describe('a run whose environment is frozen while EC2 answers', () => {
     await run(() => terminated)
     expect([ended(), progress()?.next]).toEqual([[`${ACCOUNT}.${ID}`], undefined])
   })
+})
+
+test('no instance ends because the STS role of its account asks EC2 of another account', async () => {
+  logIn(ID)
+  const role = (account: string) => ({ role: `arn:aws:iam::${account}:role/reader`, externalId: '' })
+  const sts = key('sts-role', own.accessor, ACCOUNT)
+  memory.stored.put(item(sts, role('444455556666')))
+  await run(() => undefined)
+  expect([ended(), warnings]).toEqual([
+    [],
+    [
+      expect.objectContaining({
+        left: 1,
+        unreachable: {
+          [`${ACCOUNT} eu-west-1`]: `Error: the STS role of account ${ACCOUNT} is a role of account 444455556666`,
+        },
+      }),
+    ],
+  ])
+  memory.stored.put(item(sts, role(ACCOUNT)))
+  now += 86_400_000
+  await run(() => undefined)
+  expect(ended()).toEqual([`${ACCOUNT}.${ID}`])
 })
