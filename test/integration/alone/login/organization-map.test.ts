@@ -155,6 +155,28 @@ describe('a map of a thousand accounts', () => {
     expect(await at.login(path, byId, accountAt(7))).toBe('200')
   })
 
+  test('admits its accounts again at once when max_age grows, although AWS refuses the round', async () => {
+    await at.aws.fault({
+      service: 'organizations',
+      kind: 'error',
+      status: 400,
+      code: 'AccessDeniedException',
+      times: 99,
+    })
+    // the round of the test before has completed two hours ahead
+    clock.advance(5 * 3600)
+    expect(await at.login(path, byId, accountAt(7))).toMatch(/^503/)
+    await at.ok('POST', `${path}/config/organization`, { max_age: '24h' })
+    expect(await at.login(path, byId, accountAt(7))).toBe('200')
+    await at.host.settled()
+    expect((await at.stateOf(path)).last_error).toMatch(/AccessDeniedException$/)
+    await at.aws.clearFaults()
+    clock.skip()
+    await at.ok('POST', `${path}/config/organization`, { max_age: '1h' })
+    await at.host.settled()
+    expect((await at.stateOf(path)).last_error).toBe('')
+  })
+
   test('costs a login one more read, and no call', async () => {
     const key = await at.keyIn(accountAt(7))
     const operations = async () => {
