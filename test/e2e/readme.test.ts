@@ -46,7 +46,8 @@ describe('the README', () => {
 
 describe('the tutorial in the shell of the README', () => {
   const page = 'docs/learn/log-in-by-hand.md'
-  const [variables = '', login = '', examples = '', administration = '', ...refusal] = blocksOf(page)
+  const [variables = '', login = '', examples = '', token = '', administration = '', ...refusal] =
+    blocksOf(page)
   const [refused = '', explained = '', ...further] = refusal
 
   test('has no block that this test does not run', () => expect(further).toEqual([]))
@@ -68,6 +69,10 @@ describe('the tutorial in the shell of the README', () => {
     expect(shown).toMatch(/^would succeed: true$/m)
     expect(shown).toMatch(/^pass +bound_account_id {2}saw "111122223333"$/m)
     expect(shown).not.toMatch(/^fail/m)
+  })
+
+  test('logs in with a token that AWS signs', async () => {
+    expect(await paste(token)).toBe('logged in for 3600 s with default,demo, renewed for 3600 s\n')
   })
 
   test('prints one line for a failed login, and explain names the failed check', async () => {
