@@ -14,7 +14,7 @@ interface PrincipalBinding {
   boundId?: string
   /** `bindsPods`: the role binds tags that EKS Pod Identity writes */
   bindsPods: boolean
-  /** `comparesPath`: logins at the role compare the whole ARN; false: the ARN without its path */
+  /** `comparesPath`: the role binds the whole ARN; false: logins compare the ARN without its path */
   comparesPath: boolean
 }
 
@@ -44,7 +44,8 @@ export function collectPrincipals(): PrincipalsToAsk {
       const exact = role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
       const ids = role.boundIamPrincipalIds.length === exact.length ? role.boundIamPrincipalIds : []
       const bindsPods = bindsTagsOfPods(role)
-      const comparesPath = role.authType === 'jwt'
+      // a write looks up the whole ARN, if the role resolves unique IDs
+      const comparesPath = role.authType === 'jwt' || role.resolveAwsUniqueIds === true
       for (const [index, arn] of exact.entries()) {
         const known = byArn.get(arn)
         if (!known && byArn.size >= MOST_PRINCIPALS) {

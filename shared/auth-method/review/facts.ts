@@ -54,7 +54,7 @@ interface BoundPrincipalFacts {
   boundId?: string
   /** `bindsPods`: the role binds tags that EKS Pod Identity writes */
   bindsPods: boolean
-  /** `comparesPath`: logins at the role compare the whole ARN; false: the ARN without its path */
+  /** `comparesPath`: the role binds the whole ARN; false: logins compare the ARN without its path */
   comparesPath: boolean
   /** IAM's answer; absent: IAM has no such principal */
   principal?: { arn: string; uniqueId: string; trustPolicy?: string }

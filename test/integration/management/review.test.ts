@@ -144,6 +144,7 @@ const soundRoles: [title: string, body: object][] = [
   ['a long maximum for the policy default', { ...iam, token_policies: 'Default', token_max_ttl: '48h' }],
   ['tokens that end with the session', { ...jwt, cap_to_session: true, token_max_ttl: '48h' }],
   ['periodic tokens with an explicit end', { ...jwt, token_period: '1h', token_explicit_max_ttl: '24h' }],
+  ['a principal by its unique ID and its ARN with path', { ...iam, bound_iam_principal_arn: IN_PATH }],
   ['a principal by its ARN with path', { ...jwt, bound_iam_principal_arn: IN_PATH }],
   [
     'people of a permission set',

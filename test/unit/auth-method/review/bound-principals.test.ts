@@ -12,12 +12,12 @@ test('a principal of several roles is listed once, with the unique ID that each 
   principals.add('two', bound(['b'], ['AROAOLD']))
   principals.add('three', { ...bound(['b']), authType: 'jwt', claims: { bound_eks_cluster_arn: ['c'] } })
   expect(principals.list()).toEqual([
-    { arn: arnOf('a'), bindings: [{ role: 'one', bindsPods: false, comparesPath: false, boundId: 'AROAA' }] },
+    { arn: arnOf('a'), bindings: [{ role: 'one', bindsPods: false, comparesPath: true, boundId: 'AROAA' }] },
     {
       arn: arnOf('b'),
       bindings: [
-        { role: 'one', bindsPods: false, comparesPath: false, boundId: 'AROAB' },
-        { role: 'two', bindsPods: false, comparesPath: false, boundId: 'AROAOLD' },
+        { role: 'one', bindsPods: false, comparesPath: true, boundId: 'AROAB' },
+        { role: 'two', bindsPods: false, comparesPath: true, boundId: 'AROAOLD' },
         { role: 'three', bindsPods: true, comparesPath: true },
       ],
     },
@@ -33,6 +33,12 @@ test('at most 100 principals are listed, and the gap says so', () => {
   expect(principals.list()).toHaveLength(100)
   expect(principals.list()[0]?.bindings).toHaveLength(2)
   expect(principals.gap()).toBe('IAM was asked about the first 100 principals only')
+})
+
+test('names are compared without their path if the role binds no unique IDs', () => {
+  const principals = collectPrincipals()
+  principals.add('one', { ...bound(['a']), resolveAwsUniqueIds: false })
+  expect(principals.list()[0]?.bindings).toMatchObject([{ comparesPath: false }])
 })
 
 test.each([
