@@ -1,11 +1,21 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { errorsOf, HOME, launch, restart, signedBy } from '../../support/requests/logins.ts'
+import {
+  acceptTokens,
+  ORGANIZATION,
+  type TokenAccount,
+  tokenAccount,
+  tokenOf,
+} from '../../support/requests/web-tokens.ts'
 import { aws, done, freshAccount, freshInstanceId } from '../../support/service/cluster.ts'
 import { explained, fails, of } from './explained.ts'
 
 let w: Awaited<ReturnType<typeof explained>>
+let from: TokenAccount
 beforeAll(async () => {
   w = await explained()
+  await acceptTokens(w.mount)
+  from = await tokenAccount()
 })
 
 type Case = [name: string, arrange: () => Promise<{ role: string; body: object }>]
@@ -204,12 +214,56 @@ const iamCases: Case[] = [
   ],
 ]
 
+type TokenClaims = Parameters<typeof tokenOf>[1]
+
+const tokenCase = (name: string, claims: TokenClaims, bounds: object = {}): Case => [
+  `a token with ${name}`,
+  async () => ({
+    role: await w.roleWith({ auth_type: 'jwt', bound_organization_id: ORGANIZATION, ...bounds }),
+    body: { jwt: await tokenOf(from, claims) },
+  }),
+]
+
+const jwtCases: Case[] = [
+  tokenCase('another audience', { aud: 'https://other.example' }),
+  tokenCase('an old time', { iat: 1, exp: 301 }),
+  tokenCase('a later time', { iat: 4_000_000_000, exp: 4_000_000_300 }),
+  tokenCase('a subject of another provider', { aws: { principal_id: 'arn:aws:iam::111122223333:role/x' } }),
+  tokenCase('a subject that is no principal', { sub: 'alice' }),
+  tokenCase('another account', { aws: { aws_account: '999988887777' } }),
+  tokenCase('an unknown issuer of another organization', { aws: { org_id: 'o-zzzzzzzzzz' } }),
+  tokenCase('another function', {}, { bound_lambda_function_arn: 'arn:aws:lambda:*' }),
+  tokenCase('no end of a session', {}, { cap_to_session: true }),
+  tokenCase('two missing claims', {}, { bound_vpc_id: 'vpc-1', bound_principal_tags: { team: 'a' } }),
+  tokenCase('another network', {}, { token_bound_cidrs: '10.0.0.0/8' }),
+  [
+    'a token for a role of another type',
+    async () => ({ role: await w.iamRole(), body: { jwt: await tokenOf(from) } }),
+  ],
+  [
+    'a token with a changed signature',
+    async () => {
+      const role = await w.roleWith({ auth_type: 'jwt', bound_account_id: from.account })
+      return { role, body: { jwt: `${(await tokenOf(from)).slice(0, -6)}AAAAAA` } }
+    },
+  ],
+  [
+    'a used token',
+    async () => {
+      const role = await w.roleWith({ auth_type: 'jwt', bound_account_id: from.account })
+      const body = { jwt: await tokenOf(from) }
+      expect((await w.login(role, body)).status).toBe(200)
+      return { role, body }
+    },
+  ],
+]
+
 /** Replaces the signature's age, because a second may pass between two answers. */
 const ageless = (told: unknown): unknown =>
   JSON.parse(JSON.stringify(told), (name, value) => (name === 'age' ? 'some seconds' : value))
 
 describe('explain reports the same error as the login: POST role/:role/explain', () => {
-  test.each([...ec2Cases, ...iamCases])('%s', async (_name, arrange) => {
+  test.each([...ec2Cases, ...iamCases, ...jwtCases])('%s', async (_name, arrange) => {
     const { role, body } = await arrange()
     const told = await w.explain(role, body)
     const real = await w.login(role, body)
