@@ -19,6 +19,8 @@ const WIDE: readonly BoundName[] = [
   'bound_organization_id',
   'bound_organization_path',
   'bound_metadata_version',
+  // the caller of AssumeRole chooses it
+  'bound_source_identity',
 ]
 
 /** The bounds with wildcards in ARNs. In the other lists a `*` is an ordinary character. */

@@ -117,6 +117,12 @@ test.each<[string, Role, boolean]>([
     false,
   ],
   ['a jwt role with tags', jwt({ claims: { bound_principal_tags: { team: ['a'] } } }), false],
+  ['a jwt role of a source identity', jwt({ claims: { bound_source_identity: ['ann'] } }), true],
+  [
+    'a jwt role of a principal and a source identity',
+    jwt({ boundIamPrincipalArns: [`${IAM}:role/a`], claims: { bound_source_identity: ['ann'] } }),
+    false,
+  ],
   ['a jwt role of a person', jwt({ claims: { bound_identity_store_user_id: ['1'] } }), false],
 ])('%s', (_, role, whole) => {
   expect(findWideBounds(role).length > 0).toBe(whole)
