@@ -36,7 +36,8 @@ export function readInstanceEvent(event: unknown): Result<EndedInstance, 'no-end
 
 /**
  * Decides what a cluster does with an event. `drop`: the primary gets the event too, because each account forwards
- * its events to all clusters. `repeat`: the cluster may become the primary, so Lambda delivers the event again.
+ * its events to all clusters. A cluster that does its first sync has no tokens yet. `repeat`: the cluster may become the
+ * primary, so Lambda delivers the event again.
  */
 export function chooseEventFate(
   record: ClusterRecord | undefined,
@@ -44,5 +45,5 @@ export function chooseEventFate(
 ): 'record' | 'drop' | 'repeat' {
   if (!record || isCopyOfPrimary(record, deployment)) return 'drop'
   if (isActiveRecord(record)) return 'record'
-  return record.mode === 'bootstrapping' || record.operation !== undefined ? 'repeat' : 'drop'
+  return record.mode === 'secondary' && record.operation !== undefined ? 'repeat' : 'drop'
 }

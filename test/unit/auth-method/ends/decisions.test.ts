@@ -68,7 +68,7 @@ describe('an event is', () => {
     ['dropped by a restored copy', { mode: 'primary', homeTable: 'before' }, 'drop'],
     ['dropped by a secondary', { mode: 'secondary' }, 'drop'],
     ['repeated for a secondary that changes its role', { mode: 'secondary', operation: 'o' }, 'repeat'],
-    ['repeated for a cluster that does its first sync', { mode: 'bootstrapping' }, 'repeat'],
+    ['dropped by a cluster that does its first sync', { mode: 'bootstrapping', operation: 'o' }, 'drop'],
   ] as const)('%s', (_, record, expected) => {
     expect(fate(record)).toBe(expected)
   })
