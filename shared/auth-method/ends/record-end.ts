@@ -8,13 +8,19 @@ import { CONFLICT_RESULT, ok } from '../../values/result.ts'
 import { retryOnConflict } from '../../values/retrying.ts'
 import { chooseEventFate, type EndedInstance, readInstanceEvent } from './event.ts'
 
+/**
+ * Seconds for which the record of an ended instance lasts at least: longer than any token of AWS can log in, because
+ * such a login does not ask EC2.
+ */
+const ENDED_SECONDS = 3600 + 2 * 300 + 60
+
 /** Returns the change that ends an instance. Its tokens are dead from the commit on. */
 export const endInstance = (record: Item<'instance'>, now: number): Change =>
   replaceItem(
     record,
     record,
     { ...record.data, endedAt: now },
-    record.expires === undefined ? {} : { expires: record.expires },
+    { expires: Math.max(record.expires ?? 0, Math.ceil(now / 1000) + ENDED_SECONDS) },
   )
 
 /**

@@ -314,6 +314,19 @@ describe('logins of other types', () => {
     expect(errorsOf(await login(path, await jwtOf(from, undefined)))).toMatch(/^the role needs an instance/)
   })
 
+  test('are refused after the end although the tokens of the instance have expired', async () => {
+    const { path } = await freshMount()
+    await done('POST', `${path}/config/identity`, { jwt_alias: 'instance_id' })
+    await acceptTokens(path, { max_token_age: '1h' }, { revoke_on_termination: true, token_ttl: '1m' })
+    const from = await tokenAccount()
+    const instanceId = `i-${fresh()}3`
+    const [first, second] = [await jwtOf(from, instanceId), await jwtOf(from, instanceId)]
+    expect((await login(path, first)).status).toBe(200)
+    await ends({ account: from.account, region: 'eu-west-1', instanceId } as Launched)
+    clock.advance(200)
+    expect(errorsOf(await login(path, second))).toBe('the instance has ended')
+  })
+
   test('succeed together for one instance, and an end at the same time leaves no token alive', async () => {
     const { path } = await freshMount()
     await done('POST', `${path}/config/identity`, { jwt_alias: 'instance_id' })
