@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { changesRole, filled, ways } from '../support/requests/endpoints.ts'
-import { bodiesFor } from '../support/requests/hostile.ts'
-import { ec2Role } from '../support/requests/things.ts'
-import { api, done, freshMount } from '../support/service/cluster.ts'
+import { changesRole, filled, ways } from '../../../support/requests/endpoints.ts'
+import { bodiesFor } from '../../../support/requests/hostile.ts'
+import { ec2Role } from '../../../support/requests/things.ts'
+import { api, done, freshMount } from '../../../support/service/cluster.ts'
 
 const BODIES = 4
 
