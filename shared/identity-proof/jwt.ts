@@ -80,9 +80,9 @@ export function parseJwt(text: string): Result<ParsedJwt, Refusal> {
   const issuer = parseAwsIssuer(read.iss)
   if (!issuer) return failed(untrustedIssuer('jwt-issuer'))
   const { iss: _, ...rest } = read
-  // with a subject mode, `sub` is a name that another identity provider chose, and may look like any ARN
-  const principal = read.aws['principal_id']
-  if (principal !== undefined && principal !== read.sub) return failed(otherSubject)
+  // with a subject mode, `sub` is a name that another identity provider chose, and may look like any ARN; AWS writes
+  // `principal_id` for every user and role
+  if (read.aws['principal_id'] !== read.sub) return failed(otherSubject)
   return ok({ ...rest, alg, kid, issuer, signed: Buffer.from(`${head}.${body}`), signature })
 }
 

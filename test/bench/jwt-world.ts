@@ -59,14 +59,15 @@ export async function makeJwtWorld(
   }
   const claimsOf = (iss: string) => {
     const iat = Math.floor(Date.now() / 1000)
+    const sub = `arn:aws:iam::${account}:role/bench`
     return {
       iss,
-      sub: `arn:aws:iam::${account}:role/bench`,
+      sub,
       aud: AUDIENCE,
       iat,
       exp: iat + 3600,
       jti: randomUUID(),
-      'https://sts.amazonaws.com/': { aws_account: account, org_id: ORGANIZATION },
+      'https://sts.amazonaws.com/': { aws_account: account, principal_id: sub, org_id: ORGANIZATION },
     }
   }
   const token = async (): Promise<string> =>

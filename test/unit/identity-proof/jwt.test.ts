@@ -44,10 +44,6 @@ test('a token of the usual form is read with its claims', () => {
   })
 })
 
-test('a token without principal_id is accepted', () => {
-  expect(whyOf(withPrincipal(undefined))).toBe('accepted')
-})
-
 describe('the form of a token', () => {
   const rows: [string, string, string][] = [
     ['alg none', signToken(usualClaims, { ...usualHeader, alg: 'none' }), 'jwt-algorithm'],
@@ -106,6 +102,7 @@ describe('the form of a token', () => {
     ['deep nesting', signToken({ ...usualClaims, pad: [[[[[[[[]]]]]]]] }), 'jwt-form'],
     ['33 KiB', signToken({ ...usualClaims, pad: 'a'.repeat(33 * 1024) }), 'jwt-form'],
     ['a subject of another provider', withPrincipal(`${usualClaims.sub}-other`), 'jwt-subject'],
+    ['no principal', withPrincipal(undefined), 'jwt-subject'],
     ['a principal that is no text', withPrincipal(null), 'jwt-subject'],
     ['another issuer', signToken({ ...usualClaims, iss: 'https://accounts.google.com' }), 'jwt-issuer'],
   ]

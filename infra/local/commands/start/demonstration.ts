@@ -62,17 +62,19 @@ export async function createWebToken(
   const { account, region } = HOME_ACCOUNT
   const { issuer } = await control.federation({ account })
   const now = Math.floor(Date.now() / 1000)
+  const sub = `arn:aws:iam::${account}:role/${ROLE_NAME}`
   const { token } = await control.signWebToken({
     account,
     claims: {
       iss: issuer,
-      sub: `arn:aws:iam::${account}:role/${ROLE_NAME}`,
+      sub,
       aud: AUDIENCE,
       iat: now,
       exp: now + 300,
       jti: randomUUID(),
       'https://sts.amazonaws.com/': {
         aws_account: account,
+        principal_id: sub,
         source_region: region,
         org_id: ORGANIZATION,
         ou_path: [ORGANIZATION_PATH],

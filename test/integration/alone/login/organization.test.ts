@@ -66,14 +66,15 @@ async function storeKnown(accounts: readonly Account[]): Promise<void> {
 
 async function logIn({ id, issuer, address }: Account, organization = usualClaims[AWS].org_id) {
   const iat = Math.floor(set.clock.now() / 1000)
+  const sub = `arn:aws:iam::${id}:role/app`
   const jwt = signToken({
     ...usualClaims,
     iss: `https://${issuer}.tokens.sts.global.api.aws`,
-    sub: `arn:aws:iam::${id}:role/app`,
+    sub,
     iat,
     exp: iat + 300,
     jti: randomUUID(),
-    [AWS]: { aws_account: id, org_id: organization },
+    [AWS]: { aws_account: id, principal_id: sub, org_id: organization },
   })
   const { status, body } = await set
     .at('east')
