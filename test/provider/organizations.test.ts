@@ -17,11 +17,11 @@ async function readerFor({ url, control }: RunningProvider, of = account) {
   return readerAt(url, await control.createAccessKey({ account: of, user: 'reader' }))
 }
 
-function readerAt(url: string, key: { accessKeyId: string; secretAccessKey: string }) {
-  vi.stubEnv('AWS_REGION', 'eu-west-1')
+function readerAt(url: string, key: { accessKeyId: string; secretAccessKey: string }, region = 'eu-west-1') {
+  vi.stubEnv('AWS_REGION', region)
   vi.stubEnv('AWS_ENDPOINT_URL_ORGANIZATIONS', url)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const settings = { region: 'eu-west-1', maxAttempts: 1, credentials: async () => key }
+  const settings = { region, maxAttempts: 1, credentials: async () => key }
   const call: AwsProvider['call'] = async (_service, _target, _deadline, make, send) =>
     send((await make(settings)) as never, 3000)
   return createOrganizationReader({ call } as AwsProvider)
@@ -113,4 +113,16 @@ describe('an answer with another form is refused', () => {
     const reader = await answers({ Accounts: [{ Id: account }, { Id: account }] })
     expect(await reader.list(target, 'accounts', 'r-ab12', undefined, deadline)).toEqual({ ids: [account] })
   })
+})
+
+test.each([
+  ['eu-west-1', 'us-east-1'],
+  ['cn-north-1', 'cn-northwest-1'],
+  ['us-gov-east-1', 'us-gov-west-1'],
+  ['eusc-de-east-1', 'eusc-de-east-1'],
+])('a cluster in %s signs for the region %s of its partition', async (region, expected) => {
+  const { url, requests } = await webServer(onTestFinished, (_, response) => response.end('{"Roots": []}'))
+  const reader = readerAt(url, { accessKeyId: 'AKIA', secretAccessKey: 'x' }, region)
+  await reader.list(target, 'roots', '', undefined, deadline)
+  expect(requests[0]?.headers.authorization).toContain(`/${expected}/organizations/aws4_request`)
 })

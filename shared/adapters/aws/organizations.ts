@@ -1,7 +1,7 @@
 import type { OrganizationPage, OrganizationReader } from '../../model/organization.ts'
 import type { AwsTarget } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
-import { partitionOfRegion } from '../../values/region.ts'
+import { type AwsPartition, partitionOfRegion } from '../../values/region.ts'
 import { readWireSettings } from './environment.ts'
 import type { AwsProvider } from './provider.ts'
 import type { AwsCallSettings } from './provider-settings.ts'
@@ -11,10 +11,11 @@ import { unreadableAnswerError } from './wire/service-error.ts'
 import { createSignedPost } from './wire/signed-posts.ts'
 
 /** The region of the only endpoint of Organizations in each partition. @see docs/look-up/unverified.md#organizations */
-const REGIONS: Readonly<Record<string, string>> = {
+const REGIONS: Readonly<Record<AwsPartition, string>> = {
   aws: 'us-east-1',
   'aws-cn': 'cn-northwest-1',
   'aws-us-gov': 'us-gov-west-1',
+  'aws-eusc': 'eusc-de-east-1',
 }
 
 const ORGANIZATION = /^o-[a-z0-9]{10,32}$/
@@ -65,7 +66,7 @@ const isUsable = (member: { State?: unknown; Status?: unknown } | null): boolean
   (member?.State ?? member?.Status ?? 'ACTIVE') === 'ACTIVE'
 
 function sendTo({ region, credentials }: AwsCallSettings): SendAction {
-  const settings = { ...readWireSettings(), region: REGIONS[partitionOfRegion(region) ?? ''] ?? 'us-east-1' }
+  const settings = { ...readWireSettings(), region: REGIONS[partitionOfRegion(region) ?? 'aws'] }
   const post = createSignedPost({ service: 'organizations', settings, credentials })
   return async (action, input, ms) => {
     const headers = {
