@@ -99,10 +99,23 @@ async function step<T>(found: Report, check: string, work: () => Promise<T> | T)
   }
 }
 
+/** Gathers facts. A map of the organization that is too old, which a login answers with 503, fails a check here. */
+async function gatherOrReport<T>(found: Report, gather: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await gather()
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.reason?.['why'] !== 'organization-stale') throw error
+    return step(found, 'organization', () => Promise.reject(error))
+  }
+}
+
 async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report, ask: AskAws): Promise<void> {
   const document = await step(found, 'signature', () => verifyDocument(call, proof))
   if (!document) return
-  const gathered = await gatherEc2Facts(call, document, call.ports.entropy.uuid())
+  const gathered = await gatherOrReport(found, () =>
+    gatherEc2Facts(call, document, call.ports.entropy.uuid()),
+  )
+  if (!gathered) return
   found.checks.push(...reportVerdicts(ec2.ec2ChecksBeforeLookUp, gathered.facts))
   const facts = await step(found, 'look-up of the instance', async () =>
     addInstanceFacts(call, gathered, await lookUpInstance(call, gathered, ask)),
@@ -119,7 +132,8 @@ async function explainIam(call: ExplainCall, proof: IamProof, found: Report, ask
     ask(await buildStsQuestion(call, proof.request)),
   )
   if (!caller) return
-  const gathered = await gatherIamFacts(call, caller)
+  const gathered = await gatherOrReport(found, () => gatherIamFacts(call, caller))
+  if (!gathered) return
   found.checks.push(...reportVerdicts(iam.iamChecksBeforeLookUp, gathered.facts))
   const seen = await step(found, 'look-ups of principal and instance', () =>
     lookUpCaller(call, gathered, ask),

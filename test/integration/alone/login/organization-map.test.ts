@@ -166,6 +166,15 @@ describe('a map of a thousand accounts', () => {
     // the round of the test before has completed two hours ahead
     clock.advance(5 * 3600)
     expect(await at.login(path, byId, accountAt(7))).toMatch(/^503/)
+    const { data } = (
+      await at.ok('POST', `${path}/role/${byId}/explain`, signedBy(await at.keyIn(accountAt(7))))
+    ).body
+    expect(data.login_would_succeed).toBe(false)
+    expect(data.checks.at(-1)).toMatchObject({
+      check: 'organization',
+      verdict: 'fail',
+      reason: 'organization-stale',
+    })
     await at.ok('POST', `${path}/config/organization`, { max_age: '24h' })
     expect(await at.login(path, byId, accountAt(7))).toBe('200')
     await at.host.settled()
