@@ -85,6 +85,28 @@ test('the block of an issuer that was replaced does not end the issuer that repl
   expect(body.data).toMatchObject({ blocked: true, superseded: true, learnt: true })
 })
 
+test('a login that refreshes keys does not undo a block that happens meanwhile', async () => {
+  const set = await clusterSet(['east'], { memory: true })
+  await acceptUsualTokens(set, ['east'])
+  const { ports, ok } = set.at('east')
+  expect(await logInByToken(set, 'east', usualToken(set, 'first'))).toBe('200')
+  set.pass(2 * 3_600_000)
+  const { commit } = ports.store
+  let commits = 0
+  ports.store.commit = async (...of) => {
+    commits += 1
+    // the first commit stores the token, the second one the keys
+    if (commits === 2) {
+      ports.store.commit = commit
+      await ok('POST', issuerPath(ISSUER_ID), { blocked: true })
+    }
+    return commit(...of)
+  }
+  expect(await logInByToken(set, 'east', usualToken(set, 'second'))).toBe('200')
+  expect(ports.store.commit).toBe(commit)
+  expect(await logInByToken(set, 'east', usualToken(set, 'third'))).toBe(UNTRUSTED)
+})
+
 test('an issuer that replaces another one during its deletion can still be replaced', async () => {
   const set = await clusterSet(['east'], { memory: true })
   await acceptUsualTokens(set, ['east'])
