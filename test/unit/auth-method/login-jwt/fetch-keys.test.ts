@@ -119,21 +119,32 @@ describe('the budget of fetches that strangers can cause', () => {
     expect(await ask(failing, addressOf(1))).toBe('keys')
   })
 
-  test('nobody waits for a fetch that began before the environment was frozen, and its failure does not count', async () => {
-    let thaw = (_: Answer) => {}
-    const answers: (Answer | Promise<Answer>)[] = [new Promise<Answer>(resolve => (thaw = resolve))]
-    const { world, ports, ask } = environment(() => answers.shift() ?? ok(KEYS))
-    const issuer = invented()
-    const frozen = ask(issuer, addressOf(1))
-    world.now += 5_000
-    const together = ask(issuer, addressOf(1))
-    world.now += 3_600_000
-    expect(await ask(issuer, addressOf(1))).toBe('keys')
-    thaw(failed('timeout'))
-    expect(await Promise.all([frozen, together])).toEqual(['timeout', 'timeout'])
-    expect(rememberedKeys(ports, issuer, world.now)?.kind).toBe('keys')
-    expect(world.fetches).toBe(2)
-  })
+  test.each(['before', 'after'])(
+    'a fetch that a freeze interrupted changes nothing if it ends %s the fetch that took its place',
+    async order => {
+      const answers: PromiseWithResolvers<Answer>[] = []
+      const { world, ports, ask } = environment(() => {
+        answers.push(Promise.withResolvers())
+        return answers.at(-1)?.promise ?? ok(KEYS)
+      })
+      const issuer = invented()
+      const waiting = [ask(issuer, addressOf(1))]
+      world.now += 5_000
+      waiting.push(ask(issuer, addressOf(1)))
+      world.now += 3_600_000
+      waiting.push(ask(issuer, addressOf(1)))
+      answers[order === 'before' ? 0 : 1]?.resolve(order === 'before' ? failed('timeout') : ok(KEYS))
+      await waiting[order === 'before' ? 0 : 2]
+      if (order === 'before') waiting.push(ask(issuer, addressOf(1)))
+      answers[0]?.resolve(failed('timeout'))
+      answers[1]?.resolve(ok(KEYS))
+      expect(await Promise.all(waiting)).toEqual(
+        ['timeout', 'timeout', 'keys', 'keys'].slice(0, waiting.length),
+      )
+      expect(rememberedKeys(ports, issuer, world.now)?.kind).toBe('keys')
+      expect(world.fetches).toBe(2)
+    },
+  )
 
   // new accounts behind one address, such as the NAT gateway of an organization
   test.each([
