@@ -86,8 +86,7 @@ export async function findIssuerKeys(
 ): Promise<IssuerKeys> {
   const stored = issuer?.data
   const remembered = rememberedKeys(call.ports, jwt.issuer, call.now)
-  // a clock that was set back makes keys look newer than they are
-  const age = stored ? Math.abs(call.now - stored.fetchedAt) : 0
+  const age = stored ? call.now - stored.fetchedAt : 0
   const isStale = age > config.maxKeyAge * 1000
   const judged = stored && !isStale ? judgeToken(jwt, stored.keys, guess) : undefined
   const kept = stored && !isStale ? { keys: stored.keys, judged } : undefined
@@ -210,6 +209,7 @@ export function startRefresh(
   { ports, now, request }: Pick<LoginCall, 'ports' | 'now' | 'request'>,
   { jwt, issuer }: TokenTrust,
 ): Promise<FetchedKeys> | undefined {
+  // a clock that was ahead makes keys look newer than they are
   if (!issuer || Math.abs(now - issuer.data.fetchedAt) < REFRESH_AGE_MS) return undefined
   const last = rememberedKeys(ports, jwt.issuer, now)
   if (last) return last.kind === 'keys' && last.at > issuer.data.fetchedAt ? Promise.resolve(last) : undefined

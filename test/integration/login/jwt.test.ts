@@ -232,11 +232,22 @@ describe('login by a token that AWS signed', () => {
     expect(await ageOfKeys()).toBeGreaterThan(3_600_000)
   })
 
+  test('refreshes keys that a clock two hours ahead has stored', async () => {
+    const from = await tokenAccount()
+    clock.advance(2 * 3600)
+    expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+    clock.reset()
+    expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+    const { body } = await done('GET', `${mount}/config/jwt/issuer/${from.id}`)
+    expect(Date.parse(body.data.fetched_at)).toBeLessThan(clock.now() + 60_000)
+  })
+
   test('finds a key that AWS replaced under its ID once the stored keys are older than an hour', async () => {
     const from = await tokenAccount()
     expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
     const kept = await tokenOf(from)
     await aws.rotateIssuerKeys({ account: from.account, keepIds: true })
+    clock.advance(61)
     expect(await errorOf(mount, await tokenOf(from))).toBe(SIGNATURE)
     clock.advance(2 * 3600)
     await aws.fault({ service: 'oidc', kind: 'error', times: 1 })
@@ -298,6 +309,19 @@ describe('issuers', () => {
     expect(await errorOf(mount, await tokenOf(from))).toBe(UNTRUSTED)
     await done('POST', place, { account_id: from.account })
     expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+  })
+
+  test('can be blocked although their keys cannot be fetched', async () => {
+    const mount = await tokenMount()
+    const from = await tokenAccount()
+    const place = `${mount}/config/jwt/issuer/${from.id}`
+    expect(await errorOf(mount, await tokenOf(from))).toBe('200 ')
+    const jwt = await tokenOf(from)
+    await aws.federation({ account: from.account, renew: true })
+    await done('POST', place, { blocked: true })
+    expect(await errorOf(mount, jwt)).toBe(UNTRUSTED)
+    const { body } = await api('POST', place, { blocked: false })
+    expect(body.errors[0]).toContain('the keys of the issuer could not be fetched: unknown')
   })
 
   test('of a blocked account are refused, and tokens of the account cannot be renewed', async () => {

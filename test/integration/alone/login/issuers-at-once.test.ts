@@ -83,9 +83,13 @@ test('the block of an issuer that was replaced does not end the issuer that repl
   expect(await logInByToken(set, 'east', otherToken(set))).toBe('200')
   const { body } = await set.at('east').ok('GET', issuerPath(ISSUER_ID))
   expect(body.data).toMatchObject({ blocked: true, superseded: true, learnt: true })
+  // a write of the account lets the issuer speak for the account again
+  await set.at('east').ok('POST', issuerPath(ISSUER_ID), { account_id: ACCOUNT, blocked: false })
+  expect(await logInByToken(set, 'east', usualToken(set, 'again'))).toBe('200')
+  expect(await logInByToken(set, 'east', otherToken(set))).toBe(UNTRUSTED)
 })
 
-test('a login that refreshes keys does not undo a block that happens meanwhile', async () => {
+test('the block of an issuer remains when a login stores refreshed keys meanwhile', async () => {
   const set = await clusterSet(['east'], { memory: true })
   await acceptUsualTokens(set, ['east'])
   const { ports, ok } = set.at('east')
