@@ -104,6 +104,8 @@ async function continueRound(
     left = planNextPages([page, ...left.slice(1)], answer)
     checkSize({ accounts: seen.size, pages: read, levels: levelOf(left[0]) })
   }
+  // an organization has its management account at least
+  if (seen.size === 0) throw new RoundFault('AWS listed no account of the organization')
   return endRound(
     run,
     mount,

@@ -120,6 +120,12 @@ describe('a round ends with a fault', () => {
     expect(fault()).toBe('down')
   })
 
+  test('when AWS lists no account, and deletes none', async () => {
+    memory.stored.put(item(place(A), { organization: ORGANIZATION, path: 'o/r' }))
+    await round(() => ({ ids: [] }))
+    expect([fault(), accounts()]).toEqual(['AWS listed no account of the organization', [A]])
+  })
+
   test('at once when AWS refuses a call', async () => {
     await round(() => {
       throw new ApiError('provider_failed', 'refused', { reason: { why: 'provider-refused' } })
@@ -192,7 +198,7 @@ describe('the deletion of a map', () => {
       configureAgain()
       return list(...args)
     }
-    await round(() => ({ ids: [] }))
+    await round(what => ({ ids: what === 'accounts' ? all.slice(0, 1) : [] }))
     expect(accounts()).toHaveLength(50)
   })
 })
