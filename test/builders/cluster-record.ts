@@ -1,6 +1,7 @@
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { Secondary } from '../../shared/model/link.ts'
 import { type Item, key } from '../../shared/storage/kinds.ts'
+import { item } from '../support/tables/items.ts'
 
 /** Builds the record of a primary without a set, with the given parts. */
 export const clusterRecord = (parts: Partial<ClusterRecord> = {}): ClusterRecord => ({
@@ -15,26 +16,24 @@ export const clusterRecord = (parts: Partial<ClusterRecord> = {}): ClusterRecord
 })
 
 /** Builds the stored item of such a record. */
-export const clusterItem = (parts: Partial<ClusterRecord> = {}): Item<'cluster'> => ({
-  ...key('cluster'),
-  rev: 'r',
-  data: clusterRecord(parts),
-})
+export const clusterItem = (parts: Partial<ClusterRecord> = {}): Item<'cluster'> =>
+  item(key('cluster'), clusterRecord(parts), 'r')
 
 /** Builds a cluster that a primary admits, under an activation token. */
-export const secondaryItem = (parts: Partial<Secondary>): Item<'secondary'> => ({
-  ...key('secondary', parts.id ?? ''),
-  rev: 'r',
-  data: {
-    id: '',
-    createdAt: 1,
-    expires: 2,
-    jti: 'h',
-    lastCallTime: 0,
-    address: '',
-    apiAddress: '',
-    version: '',
-    epoch: '000001.c',
-    ...parts,
-  },
-})
+export const secondaryItem = (parts: Partial<Secondary>): Item<'secondary'> =>
+  item(
+    key('secondary', parts.id ?? ''),
+    {
+      id: '',
+      createdAt: 1,
+      expires: 2,
+      jti: 'h',
+      lastCallTime: 0,
+      address: '',
+      apiAddress: '',
+      version: '',
+      epoch: '000001.c',
+      ...parts,
+    },
+    'r',
+  )

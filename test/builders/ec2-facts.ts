@@ -6,6 +6,7 @@ import { parseInstanceDocument, type VerifiedProof } from '../../shared/identity
 import type { AccessEntry } from '../../shared/model/access-entry.ts'
 import type { Instance } from '../../shared/model/instance.ts'
 import { type Item, key } from '../../shared/storage/kinds.ts'
+import { item } from '../support/tables/items.ts'
 import { documentText } from './instance-document.ts'
 import { ec2Role } from './roles.ts'
 
@@ -27,19 +28,20 @@ export const usualInstance: Instance = {
   tags: {},
 }
 
-export const accessItem = (parts: Partial<AccessEntry> = {}): Item<'access'> => ({
-  ...key('access', 'auth_cloud_1', usualInstance.id),
-  rev: 'r1',
-  data: {
-    role: 'dev',
-    disallowReauthentication: false,
-    pendingTime: '2026-03-01T10:20:30Z',
-    createdAt: 1000,
-    updatedAt: 1000,
-    expiresAt: 2000,
-    ...parts,
-  },
-})
+export const accessItem = (parts: Partial<AccessEntry> = {}): Item<'access'> =>
+  item(
+    key('access', 'auth_cloud_1', usualInstance.id),
+    {
+      role: 'dev',
+      disallowReauthentication: false,
+      pendingTime: '2026-03-01T10:20:30Z',
+      createdAt: 1000,
+      updatedAt: 1000,
+      expiresAt: 2000,
+      ...parts,
+    },
+    'r1',
+  )
 
 /** Returns the facts of a login by the usual instance after all look-ups. */
 export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Facts {

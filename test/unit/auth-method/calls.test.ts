@@ -16,7 +16,7 @@ import { portsWith } from '../../builders/ports.ts'
 import { ec2Role, iamRole, inferringRole } from '../../builders/roles.ts'
 import { postInput } from '../../builders/signed-request.ts'
 import { stsAnswer, usualCaller } from '../../builders/sts-answer.ts'
-import { plainCipher } from '../../support/tables/items.ts'
+import { item, plainCipher } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import document from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
@@ -93,11 +93,8 @@ const requests = {
 
 let configurations = 0
 /** A client configuration with a revision that no cache entry has. */
-const freshConfiguration = (): Item<'client-config'> => ({
-  ...key('client-config', accessor),
-  rev: `configuration ${++configurations}`,
-  data: defaultClientSettings,
-})
+const freshConfiguration = (): Item<'client-config'> =>
+  item(key('client-config', accessor), defaultClientSettings, `configuration ${++configurations}`)
 
 /** Makes a cluster whose environment has served requests before, but has looked up no principal. */
 async function cluster({ role, login: record }: Sent) {

@@ -5,6 +5,7 @@ import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { describe, expect, test } from 'vitest'
 import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { item } from '../../support/tables/items.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld, IDLE_BODY, unmasked } from './support.ts'
 
@@ -372,11 +373,7 @@ describe('anonymous callers of an open ceremony', () => {
         policies: [name],
         createdAt: 1_800_000_000_000,
       })
-      return {
-        ...key('token', accessorOfHash(one.hash)),
-        rev: 'r',
-        data: one,
-      } as Item
+      return item(key('token', accessorOfHash(one.hash)), one, 'r') as Item
     })
     const w = await ceremonyWorld(undefined, { of: 'operation', items })
     const start = (text?: string) => w.send('PUT', '/attempt', {}, stranger(text))
@@ -462,14 +459,7 @@ describe('a strict ceremony', () => {
       policies: ['root'],
       createdAt: 1_800_000_000_000,
     })
-    const tokens = [other, root].map(
-      one =>
-        ({
-          ...key('token', accessorOfHash(one.hash)),
-          rev: 'r',
-          data: one,
-        }) as Item,
-    )
+    const tokens = [other, root].map(one => item(key('token', accessorOfHash(one.hash)), one, 'r') as Item)
     const items = [policy(rules), ...tokens]
     const options = { of: 'operation' as const, strictCeremony: true, items }
     const w = await ceremonyWorld(undefined, options)

@@ -6,12 +6,14 @@ import type { ClusterRecord, RecoveryKey } from '../../../shared/model/cluster.t
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import type { EncryptedText } from '../../../shared/values/secret.ts'
 import { clusterRecord } from '../../builders/cluster-record.ts'
+import { item } from '../../support/tables/items.ts'
 
-const recovery = (verifier: string, rev = 'r-1'): Item<'recovery-key'> => ({
-  ...key('recovery-key'),
-  rev,
-  data: { shares: 5, threshold: 3, verifier, shareHashes: [], since: 0 } satisfies RecoveryKey,
-})
+const recovery = (verifier: string, rev = 'r-1'): Item<'recovery-key'> =>
+  item(
+    key('recovery-key'),
+    { shares: 5, threshold: 3, verifier, shareHashes: [], since: 0 } satisfies RecoveryKey,
+    rev,
+  )
 const record = (more: Partial<ClusterRecord> = {}): ClusterRecord =>
   clusterRecord({ set: 's-1', epoch: '000001.aaaaaaaaaaaa', ...more })
 

@@ -11,27 +11,26 @@ import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/t
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from '../tokens/support.ts'
 
 const entity = { id: 'e-1', mount: 'auth_cloud_1', alias: 'r-1' }
-const aliasOf = (parts: Partial<Alias> = {}): Item<'alias'> => ({
-  ...key('alias', entity.mount, entity.alias),
-  rev: 'r',
-  data: {
-    entityId: 'e-1',
-    mount: entity.mount,
-    name: entity.alias,
-    policies: [],
-    disabled: false,
-    ...parts,
-  } as Alias,
-})
-const policyItem = (name: string, rules: string): Item<'policy'> => ({
-  ...key('policy', name),
-  rev: 'r',
-  data: { text: rules },
-})
+const aliasOf = (parts: Partial<Alias> = {}): Item<'alias'> =>
+  item(
+    key('alias', entity.mount, entity.alias),
+    {
+      entityId: 'e-1',
+      mount: entity.mount,
+      name: entity.alias,
+      policies: [],
+      disabled: false,
+      ...parts,
+    } as Alias,
+    'r',
+  )
+const policyItem = (name: string, rules: string): Item<'policy'> =>
+  item(key('policy', name), { text: rules }, 'r')
 const parentItem = (parts: Partial<Token> = {}): Item<'token'> => {
   const hash = tokenHashOf('hvs.parent')
   return { ...key('token', accessorOfHash(hash)), rev: 'r', data: token({ hash, ...parts }) }

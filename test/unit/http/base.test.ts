@@ -10,16 +10,14 @@ import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount } from '../tokens/support.ts'
 
 const SECOND = 1000
 
-const tableItem = (rev: string, ...paths: string[]): Item<'mounts'> => ({
-  ...key('mounts'),
-  rev,
-  data: { mounts: paths.map(path => mount({ path })), removing: [] },
-})
+const tableItem = (rev: string, ...paths: string[]): Item<'mounts'> =>
+  item(key('mounts'), { mounts: paths.map(path => mount({ path })), removing: [] }, rev)
 const revisionItem = (rev: string): Item<'mounts-revision'> => ({ ...key('mounts-revision'), rev, data: {} })
 const recordItem = (mode: ClusterMode = 'primary') => clusterItem({ mode })
 

@@ -10,6 +10,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { clusterItem } from '../../builders/cluster-record.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, rootToken, sealingTerm, token } from '../tokens/support.ts'
 
@@ -61,11 +62,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     clusterItem({ mode }),
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'ops'), rev: 'r', data: { text: rules } },
-    {
-      ...key('operation-token'),
-      rev: 'r',
-      data: { hash: tokenHashOf(GENERATED), set: '', epoch: '', madeAt: NOW },
-    },
+    item(key('operation-token'), { hash: tokenHashOf(GENERATED), set: '', epoch: '', madeAt: NOW }, 'r'),
     sealingTerm,
     ...stored,
   ])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ensureIdentityAlias, equalTextMaps, type LoginIdentity } from '../../../shared/identity/ensure.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { item } from '../../support/tables/items.ts'
 
 const seen = (parts: Partial<LoginIdentity> = {}): LoginIdentity => ({
   mount: 'auth_1',
@@ -11,11 +12,11 @@ const seen = (parts: Partial<LoginIdentity> = {}): LoginIdentity => ({
   ...parts,
 })
 const { alias } = ensureIdentityAlias(undefined, seen())
-const stored: Item<'alias'> = {
-  ...key('alias', 'auth_1', 'r-1'),
-  rev: 'rev-1',
-  data: { ...alias, policies: ['ops'], disabled: true, entityMetadata: { team: 'a' } },
-}
+const stored: Item<'alias'> = item(
+  key('alias', 'auth_1', 'r-1'),
+  { ...alias, policies: ['ops'], disabled: true, entityMetadata: { team: 'a' } },
+  'rev-1',
+)
 
 describe('the entity of a login', () => {
   test('the first login creates entity, alias and index entries', () => {

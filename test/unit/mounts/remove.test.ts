@@ -12,30 +12,27 @@ import {
 } from '../../../shared/storage/kinds.ts'
 import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
-import { keyOfKind } from '../../support/tables/items.ts'
+import { item, keyOfKind } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
-import { NOW, token } from '../tokens/support.ts'
+import { mount, NOW, token } from '../tokens/support.ts'
 
 const GONE = 'auth_gone'
 
-const tokenOf = (name: string, mount: string): Item<'token'> => ({
-  ...key('token', name),
-  rev: 'r',
-  data: token({ mount }),
-})
+const tokenOf = (name: string, mount: string): Item<'token'> =>
+  item(key('token', name), token({ mount }), 'r')
 
 /** Builds a cluster with a disabled mount, on an engine whose scan skips every second item. */
 function around(items: Item[]) {
   const memory = memoryStore([
     clusterItem(),
-    {
-      ...key('mounts'),
-      rev: 'r',
-      data: {
+    item(
+      key('mounts'),
+      {
         mounts: [],
-        removing: [{ accessor: GONE, name: 'gone', type: 'cloud', disabledAt: NOW - 30_000 }],
+        removing: [{ ...mount({ accessor: GONE, path: 'gone' }), disabledAt: NOW - 30_000 }],
       },
-    } as unknown as Item,
+      'r',
+    ),
     ...items,
   ])
   const scan = async function* (wanted: readonly Kind[], { index }: { index: number }) {

@@ -3,12 +3,9 @@ import type { Capability } from '../../../shared/model/policy.ts'
 import { capabilitiesOnPath, permitsRequest } from '../../../shared/policies/access.ts'
 import { compileAcl } from '../../../shared/policies/load.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { item } from '../../support/tables/items.ts'
 
-const stored = (name: string, text: string): Item<'policy'> => ({
-  ...key('policy', name),
-  rev: 'r',
-  data: { text },
-})
+const stored = (name: string, text: string): Item<'policy'> => item(key('policy', name), { text }, 'r')
 
 describe('built-in policies', () => {
   test('root permits everything', () => {

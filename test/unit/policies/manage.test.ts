@@ -12,14 +12,11 @@ import {
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const TEXT = 'path "a" { capabilities = ["read"] }\n'
-const stored = (name: string, text: string): Item<'policy'> => ({
-  ...key('policy', name),
-  rev: 'r1',
-  data: { text },
-})
+const stored = (name: string, text: string): Item<'policy'> => item(key('policy', name), { text }, 'r1')
 const named = (name: string, more: object = {}) => callWith({ subjectKey: key('policy', name), ...more })
 const base64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64')
 

@@ -9,6 +9,7 @@ import {
 } from '../../../shared/system/capabilities.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith, dataIn } from '../../support/requests/call.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { access } from '../policies/support.ts'
 import { clearCipher, NOW, token } from '../tokens/support.ts'
@@ -52,27 +53,24 @@ describe('sys/capabilities-self', () => {
 })
 
 describe('sys/capabilities and sys/capabilities-accessor', () => {
-  const policy = (name: string, text: string): Item<'policy'> => ({
-    ...key('policy', name),
-    rev: 'r',
-    data: { text },
-  })
+  const policy = (name: string, text: string): Item<'policy'> => item(key('policy', name), { text }, 'r')
   const policies = [
     policy('dev', 'path "a" { capabilities = ["read"] }'),
     policy('ops', 'path "a" { capabilities = ["update"] }'),
   ]
   const entity = { id: 'e-1', mount: 'auth_cloud_1', alias: 'r-1' }
   const alias = (parts: object = {}) =>
-    ({
-      ...key('alias', entity.mount, entity.alias),
-      rev: 'r',
-      data: { entityId: 'e-1', policies: ['ops'], disabled: false, ...parts },
-    }) as unknown as Item
-  const other = (parts: Partial<Token> = {}): Item => ({
-    ...key('token', accessorOfHash(tokenHashOf('hvs.other'))),
-    rev: 'r',
-    data: token({ hash: tokenHashOf('hvs.other'), policies: ['dev'], ...parts }),
-  })
+    item(
+      key('alias', entity.mount, entity.alias),
+      { entityId: 'e-1', policies: ['ops'], disabled: false, ...parts } as never,
+      'r',
+    )
+  const other = (parts: Partial<Token> = {}): Item =>
+    item(
+      key('token', accessorOfHash(tokenHashOf('hvs.other'))),
+      token({ hash: tokenHashOf('hvs.other'), policies: ['dev'], ...parts }),
+      'r',
+    )
   const calling = (items: Item[], given: object) =>
     callWith({
       parameters: { paths: ['a'], ...given },

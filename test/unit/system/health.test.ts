@@ -13,6 +13,7 @@ import {
 import { clusterRecord } from '../../builders/cluster-record.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { NOW } from '../tokens/support.ts'
 
@@ -38,11 +39,7 @@ const callIn = (mode: ClusterMode | undefined, given: object = {}, journal?: obj
         },
       },
       store: memoryStore([
-        {
-          ...key('recovery-key'),
-          rev: 'r',
-          data: { shares: 5, threshold: 3, verifier: 'v', shareHashes: [] } as never,
-        },
+        item(key('recovery-key'), { shares: 5, threshold: 3, verifier: 'v', shareHashes: [] } as never, 'r'),
       ]).store,
       journalView: { readStatus: async () => ({ ...(journal ? { head: journal } : {}) }) },
     },

@@ -6,6 +6,7 @@ import { signBatchToken, splitSignedBatchToken } from '../../../shared/storage/s
 import { readBatchToken } from '../../../shared/tokens/batch.ts'
 import { exportRawPublicKey, privateKeyFromSeed } from '../../../shared/values/raw-keys.ts'
 import type { EncryptedText } from '../../../shared/values/secret.ts'
+import { item } from '../../support/tables/items.ts'
 import { NOW, token } from './support.ts'
 
 const [primary, former, thief] = [0, 1, 2].map(() => privateKeyFromSeed('Ed25519', randomBytes(32)))
@@ -16,11 +17,12 @@ const signerOf = (one: typeof primary) => ({
 const batch = token({ type: 'batch', hash: '' })
 const content = JSON.stringify(batch)
 
-const term = (parts: Partial<KeyringTerm>): Item<'term'> => ({
-  ...key('term', 'identity'),
-  rev: 'r',
-  data: { number: 2, since: 0, probe: '2.x' as EncryptedText, signers: [], ...parts },
-})
+const term = (parts: Partial<KeyringTerm>): Item<'term'> =>
+  item(
+    key('term', 'identity'),
+    { number: 2, since: 0, probe: '2.x' as EncryptedText, signers: [], ...parts },
+    'r',
+  )
 const signedBy = (one: typeof primary, text = content) => {
   const parts = splitSignedBatchToken(signBatchToken(one as never, text))
   return { term: 'identity', ...(parts ?? expect.unreachable()) }

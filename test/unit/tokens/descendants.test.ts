@@ -12,19 +12,13 @@ import {
   revokeDescendants,
 } from '../../../shared/tokens/descendants.ts'
 import { portsWith } from '../../builders/ports.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
 
-const tokenItem = (name: string, parts: Partial<Token> = {}): Item<'token'> => ({
-  ...key('token', name),
-  rev: `rev-${name}`,
-  data: token(parts),
-})
-const pointer = (parent: string, child: string): Item<'child'> => ({
-  ...key('child', parent, child),
-  rev: 'r',
-  data: {},
-})
+const tokenItem = (name: string, parts: Partial<Token> = {}): Item<'token'> =>
+  item(key('token', name), token(parts), `rev-${name}`)
+const pointer = (parent: string, child: string): Item<'child'> => item(key('child', parent, child), {}, 'r')
 const mounts = { mounts: [mount()], removing: [] }
 const cluster = { record: {}, readAt: NOW } as ClusterRead
 

@@ -12,15 +12,13 @@ import {
 } from '../../../shared/tokens/revoke.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith, dataIn } from '../../support/requests/call.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, NOW, sealingTerm, token } from './support.ts'
 
 const accessor = accessorOfHash(tokenHashOf('hvs.other'))
-const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
-  ...key('token', accessor),
-  rev: 'r1',
-  data: token({ hash: tokenHashOf('hvs.other'), ...parts }),
-})
+const stored = (parts: Partial<Token> = {}): Item<'token'> =>
+  item(key('token', accessor), token({ hash: tokenHashOf('hvs.other'), ...parts }), 'r1')
 
 /** Builds a call by a caller other than the holder of `hvs.other`. */
 function calling(given: object, items: Item[] = [stored()], own: Partial<Token> = {}) {
@@ -113,11 +111,7 @@ describe('the response of a lookup', () => {
 
   test('the policies of the entity are shown', async () => {
     const entity = { id: 'e', mount: 'm', alias: 'a' }
-    const alias = {
-      ...key('alias', 'm', 'a'),
-      rev: 'r',
-      data: { policies: ['ops'] } as Partial<Alias> as Alias,
-    }
+    const alias = item(key('alias', 'm', 'a'), { policies: ['ops'] } as Partial<Alias> as Alias, 'r')
     expect(
       await shown(lookUpToken(calling({ token: 'hvs.other' }, [stored({ entity }), alias]).call)),
     ).toMatchObject({

@@ -7,6 +7,7 @@ import { signBatchToken, splitSignedBatchToken } from '../../../shared/storage/s
 import { exportRawPublicKey, privateKeyFromSeed } from '../../../shared/values/raw-keys.ts'
 import type { EncryptedText } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
+import { item } from '../../support/tables/items.ts'
 
 /** 2027-01-15T08:00:00.250Z */
 export const NOW = 1_800_000_000_250
@@ -62,16 +63,16 @@ export function sealedBatch(content: string): SealedToken {
 }
 
 /** The term that encrypts batch tokens. */
-export const sealingTerm: Item<'term'> = {
-  ...key('term', 'identity'),
-  rev: 'r',
-  data: {
+export const sealingTerm: Item<'term'> = item(
+  key('term', 'identity'),
+  {
     number: 1,
     since: 0,
     probe: '1.x' as EncryptedText,
     signers: [{ cluster: 'c', name: 'c', key: exportRawPublicKey(batchSigner).toString('base64') }],
   },
-}
+  'r',
+)
 
 /** A cipher that does not encrypt, so that tests can read its results. */
 export const clearCipher = portsWith({

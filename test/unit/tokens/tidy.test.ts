@@ -7,19 +7,13 @@ import { startTokenTidy, tidyTokens } from '../../../shared/tokens/tidy.ts'
 import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
 
-const tokenItem = (name: string, parts: object = {}): Item<'token'> => ({
-  ...key('token', name),
-  rev: 'r',
-  data: token(parts),
-})
-const pointer = (parent: string, child: string): Item<'child'> => ({
-  ...key('child', parent, child),
-  rev: 'r',
-  data: {},
-})
+const tokenItem = (name: string, parts: object = {}): Item<'token'> =>
+  item(key('token', name), token(parts), 'r')
+const pointer = (parent: string, child: string): Item<'child'> => item(key('child', parent, child), {}, 'r')
 const base: Item[] = [
   clusterItem(),
   { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },

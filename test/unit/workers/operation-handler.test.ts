@@ -6,20 +6,21 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createOperationHandler } from '../../../shared/workers/operations.ts'
 import { clusterItem } from '../../builders/cluster-record.ts'
 import { portsWith } from '../../builders/ports.ts'
+import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
-const operation: Item<'operation'> = {
-  ...key('operation', ID),
-  rev: 'o',
-  data: {
+const operation: Item<'operation'> = item(
+  key('operation', ID),
+  {
     name: 'activation',
     status: 'running',
     step: 'handshake',
     startedAt: 1,
     changedAt: 1,
   } as OperationState,
-}
+  'o',
+)
 const record = clusterItem({ id: 'c-1', name: 'west', mode: 'disabled', operation: ID })
 
 const lines: unknown[] = []

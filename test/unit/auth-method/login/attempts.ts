@@ -4,7 +4,7 @@ import { runPhases } from '../../../../shared/http/dispatch.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
-import { plainCipher } from '../../../support/tables/items.ts'
+import { item, plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
@@ -77,20 +77,21 @@ export const writtenBy = ({ changes = [] }: CallOutcome): string[] =>
   changes.map(change => change.key.kind).sort()
 
 /** Builds the alias of a caller who has logged in before. */
-export const aliasItem = (name: string, metadata: Record<string, string>): Item<'alias'> => ({
-  ...key('alias', 'auth_cloud_1', name),
-  rev: 'r-alias',
-  data: {
-    entityId: 'entity-1',
-    aliasId: 'alias-1',
-    mount: 'auth_cloud_1',
-    name,
-    metadata,
-    disabled: false,
-    policies: [],
-    entityName: 'entity_1',
-    entityMetadata: {},
-    createdAt: 0,
-    updatedAt: 0,
-  },
-})
+export const aliasItem = (name: string, metadata: Record<string, string>): Item<'alias'> =>
+  item(
+    key('alias', 'auth_cloud_1', name),
+    {
+      entityId: 'entity-1',
+      aliasId: 'alias-1',
+      mount: 'auth_cloud_1',
+      name,
+      metadata,
+      disabled: false,
+      policies: [],
+      entityName: 'entity_1',
+      entityMetadata: {},
+      createdAt: 0,
+      updatedAt: 0,
+    },
+    'r-alias',
+  )

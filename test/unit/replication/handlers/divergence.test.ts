@@ -9,6 +9,7 @@ import {
 import { shortKeyName } from '../../../../shared/replication/secondary/diverging.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../../support/requests/call.ts'
+import { item } from '../../../support/tables/items.ts'
 
 const EPOCH = '000001.0123456789ab'
 const pos = (seq: number) => `${EPOCH}/${String(seq).padStart(12, '0')}`
@@ -22,11 +23,8 @@ const entry = (
   changes: [{ kind: 'policy', pk: 'policy', sk: `p${seq}`, item: { text: 'sealed' } }],
   ...parts,
 })
-const part = (name: string, entries: DifferenceReport['entries']): Item<'report'> => ({
-  ...key('report', name),
-  rev: 'r',
-  data: { at: 0, epoch: '000002.ba9876543210', forkPoint: 3, entries, keys: [] },
-})
+const part = (name: string, entries: DifferenceReport['entries']): Item<'report'> =>
+  item(key('report', name), { at: 0, epoch: '000002.ba9876543210', forkPoint: 3, entries, keys: [] }, 'r')
 
 /** Returns a store that lists the parts of a report. */
 function storeOf(parts: readonly Item<'report'>[]) {

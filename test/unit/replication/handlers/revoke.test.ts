@@ -7,6 +7,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import type { EncryptedText } from '../../../../shared/values/secret.ts'
 import { clusterRecord, secondaryItem as secondary } from '../../../builders/cluster-record.ts'
 import { callWith } from '../../../support/requests/call.ts'
+import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_500
@@ -24,26 +25,25 @@ const OTHER = '66666666-7777-8888-9999-aaaaaaaaaaaa'
 const THIRD = 'bbbbbbbb-cccc-dddd-eeee-ffffffffffff'
 
 /** Makes a key term whose signers have been primaries: cluster IDs and their names. */
-const signedBy = (...signers: [cluster: string, name: string][]): Item => ({
-  ...key('term', 't-1'),
-  rev: 'r',
-  data: {
-    number: 1,
-    since: 0,
-    probe: 'p' as EncryptedText,
-    signers: signers.map(([cluster, name]) => ({ cluster, name, key: 'k' })),
-  },
-})
-const holder = (cluster: string, name: string, revokedAt?: number): Item => ({
-  ...key('holder', cluster),
-  rev: 'r',
-  data: { name, at: 1, ...(revokedAt === undefined ? {} : { revoked: { at: revokedAt, epoch: EPOCH } }) },
-})
-const met = (cluster: string): Item => ({
-  ...key('member', cluster),
-  rev: 'r',
-  data: { statements: [], addresses: ['https://met'] },
-})
+const signedBy = (...signers: [cluster: string, name: string][]): Item =>
+  item(
+    key('term', 't-1'),
+    {
+      number: 1,
+      since: 0,
+      probe: 'p' as EncryptedText,
+      signers: signers.map(([cluster, name]) => ({ cluster, name, key: 'k' })),
+    },
+    'r',
+  )
+const holder = (cluster: string, name: string, revokedAt?: number): Item =>
+  item(
+    key('holder', cluster),
+    { name, at: 1, ...(revokedAt === undefined ? {} : { revoked: { at: revokedAt, epoch: EPOCH } }) },
+    'r',
+  )
+const met = (cluster: string): Item =>
+  item(key('member', cluster), { statements: [], addresses: ['https://met'] }, 'r')
 
 /** Revokes the secondary `id`. Returns the answer, further audit entries, and the commits. */
 function revoking(

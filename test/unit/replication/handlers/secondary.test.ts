@@ -15,6 +15,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
 import { clusterItem } from '../../../builders/cluster-record.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_000
@@ -131,11 +132,11 @@ describe('the endpoint secondary/enable', () => {
 
   test('secondary/enable accepts a token encrypted for its newest key only', async () => {
     const text = generateLinkKeyPairs(randomBytes)
-    const pending: Item<'pending-key'> = {
-      ...key('pending-key'),
-      rev: 'p',
-      data: { pair: text as EncryptedText, createdAt: 0 },
-    }
+    const pending: Item<'pending-key'> = item(
+      key('pending-key'),
+      { pair: text as EncryptedText, createdAt: 0 },
+      'p',
+    )
     const sealed = sealActivationToken(linkPublicKeysOf(parseLinkKeyPairs(text)).exchange, TOKEN, randomBytes)
     const { enable } = world({ items: [pending], becomes: { step: 'close' } })
     expect((await enable({ token: sealed })).answer.kind).toBe('nothing')

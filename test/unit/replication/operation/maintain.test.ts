@@ -13,6 +13,7 @@ import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { clusterItem } from '../../../builders/cluster-record.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { callWith } from '../../../support/requests/call.ts'
+import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
@@ -22,18 +23,19 @@ const MINUTE = 60_000
 const recordWith = (more: Partial<ClusterRecord> = {}) =>
   clusterItem({ id: 'c-1', name: 'west', mode: 'disabled', ...more })
 
-const operationWith = (more: Partial<OperationState> = {}): Item<'operation'> => ({
-  ...key('operation', ID),
-  rev: 'o',
-  data: {
-    name: 'activation',
-    status: 'running',
-    step: 'wipe',
-    startedAt: BEGUN,
-    changedAt: BEGUN,
-    ...more,
-  } as OperationState,
-})
+const operationWith = (more: Partial<OperationState> = {}): Item<'operation'> =>
+  item(
+    key('operation', ID),
+    {
+      name: 'activation',
+      status: 'running',
+      step: 'wipe',
+      startedAt: BEGUN,
+      changedAt: BEGUN,
+      ...more,
+    } as OperationState,
+    'o',
+  )
 
 /** Imitates Step Functions. Records started executions, some of which have ended. */
 function machines(ended: readonly string[] = []) {

@@ -9,13 +9,10 @@ import {
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type EncryptedText, Secret } from '../../../../shared/values/secret.ts'
 import { portsWith } from '../../../builders/ports.ts'
+import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
-const record: Item<'cluster'> = {
-  ...key('cluster'),
-  rev: 'r',
-  data: { id: 'c-1', keyringEdition: 1 } as ClusterRecord,
-}
+const record: Item<'cluster'> = item(key('cluster'), { id: 'c-1', keyringEdition: 1 } as ClusterRecord, 'r')
 
 function world({ signalled = async () => true }: { signalled?: () => Promise<boolean> } = {}) {
   const { store, commits } = memoryStore([record])
@@ -40,11 +37,8 @@ function world({ signalled = async () => true }: { signalled?: () => Promise<boo
   return { ports, clock, commits, calls }
 }
 
-const waitingItem = (): Item<'waiting'> => ({
-  ...key('waiting', 'activation'),
-  rev: 'w',
-  data: { until: 1, token: 'sealed t' as EncryptedText, options: {} },
-})
+const waitingItem = (): Item<'waiting'> =>
+  item(key('waiting', 'activation'), { until: 1, token: 'sealed t' as EncryptedText, options: {} }, 'w')
 
 describe('an execution that was started by hand', () => {
   test('the execution is stored for an hour, with its token encrypted', async () => {
