@@ -8,7 +8,6 @@ export type ReplicationEvent =
   | 'primary-disabled'
   | 'primary-closed'
   | 'secondary-disabled'
-  | 'token-made'
   | 'revocation'
   | 'admission'
   | 'activation'

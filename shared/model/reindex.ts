@@ -1,8 +1,8 @@
-/** The progress of building the tree of all items, or of removing it. */
+/** The progress of building the tree of all items. */
 export interface ReindexProgress {
-  /** `treeId`: id of the tree; empty while the tree is removed */
+  /** `treeId`: id of the tree; empty: the tree was removed */
   treeId: string
-  stage: 'building' | 'done' | 'clearing'
+  stage: 'building' | 'done'
   /** items processed */
   done: number
   /** known number of items */

@@ -36,7 +36,6 @@ export const iamFacts = (parts: Partial<CompleteIamFacts> = {}): CompleteIamFact
   aliasName: 'alias',
   caller: callerOf(usualArn),
   identity: defaultIdentityConfig,
-  mountMax: 1000,
   fullArn: undefined,
   inferred: undefined,
   ...parts,

@@ -31,8 +31,6 @@ export interface LocalEngine {
   client: DynamoDBClient
   /** sends the host's item calls */
   send: ReturnType<typeof createDocumentSend>
-  /** process id of an engine that this host started */
-  pid?: number
   close(): Promise<void>
 }
 
@@ -108,7 +106,7 @@ async function startOwn(options: EngineOptions): Promise<LocalEngine> {
   const child = await launch()
   const { client, send } = reached(child.url, region, credentials)
   await createEngineTables(client, tables)
-  return { url: child.url, client, send, pid: child.pid, close: child.stop }
+  return { url: child.url, client, send, close: child.stop }
 }
 
 /** Hides table names before the first table exists. */

@@ -6,7 +6,6 @@ import { forgetEngineProcess, recordEngineProcess } from './process.ts'
 /** A listening process of the engine from npm. */
 interface LaunchedEngine {
   url: string
-  pid: number
   stop: () => Promise<void>
 }
 
@@ -44,15 +43,14 @@ export async function launchEngineProcess(
       // transaction's time
       env: { ...process.env, TOKIO_WORKER_THREADS: '1' },
     })
-    const pid = child.pid ?? 0
     endsWithThis(child)
-    recordEngineProcess(directory, pid)
+    recordEngineProcess(directory, child.pid ?? 0)
     const stop = async () => {
       await ended(child, () => child.kill('SIGTERM'))
       forgetEngineProcess(directory)
     }
     const fault = await faultOf(child)
-    if (fault === undefined) return { url: `http://127.0.0.1:${port}`, pid, stop }
+    if (fault === undefined) return { url: `http://127.0.0.1:${port}`, stop }
     forgetEngineProcess(directory)
     if (tries === ENGINE_START_TRIES) throw new Error(`the DynamoDB engine does not start: ${fault}`)
   }

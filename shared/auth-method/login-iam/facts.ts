@@ -7,8 +7,6 @@ import type { InstanceLookUp } from '../login/instance.ts'
 export interface IamFacts extends CommonLoginFacts {
   caller: VerifiedIdentity
   identity: IdentityConfig
-  /** maximum TTL of the mount, seconds */
-  mountMax: number
 }
 
 /** The facts of an iam login after the calls to IAM and EC2, as far as the role needs them. */

@@ -8,7 +8,6 @@ import {
 import { requestAgeSeconds, type SignedRequest } from '../../identity-proof/signed-request.ts'
 import { rebuildStsRequest, serverIdHeaders } from '../../identity-proof/sts-request.ts'
 import type { AwsClientConfig, IdentityConfig } from '../../model/config.ts'
-import { maxTtlOfMount } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
@@ -113,7 +112,6 @@ export async function gatherIamFacts(call: LoginCall, caller: VerifiedIdentity):
     aliasName,
     caller,
     identity,
-    mountMax: maxTtlOfMount(mount),
     ...(await lookUpOrganization(call, call.fetched.read, 'iam', role.data, caller.account)),
   }
   return { facts, alias, client }

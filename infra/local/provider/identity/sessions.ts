@@ -23,7 +23,6 @@ export interface AssumedRoleSession extends TemporaryCredentials {
 
 /** The content of a session token. */
 export interface AssumedRoleSessionFacts {
-  accessKeyId: string
   secretAccessKey: string
   role: IamRole
   sessionName: string
@@ -90,7 +89,6 @@ export function readRoleSession(
   const role = aws.state.roles.get(`${account}/${roleName}`)
   if (id !== accessKeyId || role?.roleId !== roleId || role === undefined) return undefined
   return {
-    accessKeyId,
     secretAccessKey: secretOfSession(aws, accessKeyId),
     role,
     sessionName,
