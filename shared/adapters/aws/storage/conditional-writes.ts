@@ -1,8 +1,7 @@
 import { defined } from '../../../values/defined.ts'
 import { type FailedResult, failed, ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
-import { retryOnConflict } from '../../../values/retrying.ts'
-import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
-import { storageBusyError, toWriteFault, type WriteFault } from './faults.ts'
+import { retryWhileBusy, type StorageEngine } from './engine.ts'
+import { toWriteFault, type WriteFault } from './faults.ts'
 
 /** A condition expression, with its names and values. */
 export interface ConditionParts {
@@ -63,10 +62,9 @@ export async function writeWithRetries<T>(
   engine: Pick<StorageEngine, 'meter' | 'pause'>,
   request: () => Promise<T>,
 ): Promise<Result<T, 'refused'>> {
-  const ended = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
+  const ended = await retryWhileBusy(engine, async () => {
     const result = await attemptWrite(engine, request)
     return !result.ok && result.fault.kind === 'busy' ? PENDING_RESULT : ok(result)
   })
-  if (!ended.ok) throw storageBusyError()
-  return ended.value.ok ? ended.value : REFUSED
+  return ended.ok ? ended : REFUSED
 }

@@ -9,7 +9,7 @@ import type { StoredItem, TableNames } from '../../../storage/requests.ts'
 import { splitIntoChunks } from '../../../values/batches.ts'
 import { defined } from '../../../values/defined.ts'
 import { mapInParallel } from '../../../values/in-parallel.ts'
-import { ok, PENDING_RESULT } from '../../../values/result.ts'
+import { ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
 import { retryOnConflict } from '../../../values/retrying.ts'
 import type { TableSend } from '../wire/tables.ts'
 import type { NumberReading, PlainItem } from '../wire/values.ts'
@@ -43,6 +43,17 @@ const placesIn = (tables: Record<string, PlainItem[]>): [TableKey, PlainItem][] 
 
 export type StorageEngine = ReturnType<typeof createStorageEngine>
 
+/** Repeats an attempt until it succeeds. @throws ApiError `busy` after the last attempt */
+export async function retryWhileBusy<T>(
+  { pause }: Pick<StorageEngine, 'pause'>,
+  attempt: () => Promise<Result<T, unknown>>,
+  tries = MAX_STORAGE_TRIES,
+): Promise<T> {
+  const ended = await retryOnConflict({ tries, pause }, attempt)
+  if (!ended.ok) throw storageBusyError()
+  return ended.value
+}
+
 /** Creates the engine that reading and writing have in common. */
 export function createStorageEngine(send: TableSend, dependencies: StorageDependencies) {
   const { tables, clock, entropy, meter, log } = dependencies
@@ -69,7 +80,7 @@ export function createStorageEngine(send: TableSend, dependencies: StorageDepend
   async function batchGet(keys: readonly TableKey[], numbers: NumberReading): Promise<[string, PlainItem][]> {
     let wanted = keys
     const all: [string, PlainItem][] = []
-    const read = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause }, async () => {
+    await retryWhileBusy({ pause }, async () => {
       if (wanted.length === 0) return ok()
       meter.count('dynamodb')
       const { found, left } = await getOnce(wanted, numbers)
@@ -77,7 +88,6 @@ export function createStorageEngine(send: TableSend, dependencies: StorageDepend
       wanted = left
       return wanted.length > 0 ? PENDING_RESULT : ok()
     })
-    if (!read.ok) throw storageBusyError()
     return all
   }
 

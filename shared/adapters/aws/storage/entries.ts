@@ -17,11 +17,10 @@ import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { mapInParallel } from '../../../values/in-parallel.ts'
 import { CONFLICT_RESULT, ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
-import { retryOnConflict } from '../../../values/retrying.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { attemptWrite } from './conditional-writes.ts'
-import { MAX_STORAGE_TRIES, type StorageEngine, tableKeyText } from './engine.ts'
-import { storageBusyError, translateDynamoErrors, type WriteFault } from './faults.ts'
+import { retryWhileBusy, type StorageEngine, tableKeyText } from './engine.ts'
+import { translateDynamoErrors, type WriteFault } from './faults.ts'
 
 /** The number of partitions for the journal entries of an epoch. */
 const SPREAD = 32
@@ -197,21 +196,16 @@ export async function writeJournalEntries(
   return 'done'
 }
 
-async function writeLargeEntry(engine: StorageEngine, entry: JournalEntry): Promise<'done' | JournalEntry> {
-  const stored = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
+const writeLargeEntry = (engine: StorageEngine, entry: JournalEntry): Promise<'done' | JournalEntry> =>
+  retryWhileBusy(engine, async () => {
     const written = await writeJournalEntry(engine, entry)
     return written === 'conflict' ? CONFLICT_RESULT : ok(written)
   })
-  if (!stored.ok) throw storageBusyError()
-  return stored.value
-}
 
-async function putBatch(
-  { tables, meter, send, pause }: StorageEngine,
-  items: readonly PlainItem[],
-): Promise<void> {
+async function putBatch(engine: StorageEngine, items: readonly PlainItem[]): Promise<void> {
+  const { tables, meter, send } = engine
   let left = items
-  const put = await retryOnConflict({ tries: MAX_STORAGE_TRIES, pause }, async () => {
+  await retryWhileBusy(engine, async () => {
     if (left.length === 0) return ok()
     meter.count('dynamodb')
     const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
@@ -219,5 +213,4 @@ async function putBatch(
     left = UnprocessedItems[tables.cluster] ?? []
     return left.length > 0 ? PENDING_RESULT : ok()
   })
-  if (!put.ok) throw storageBusyError()
 }

@@ -28,9 +28,8 @@ import {
   ttlWithoutJournal,
 } from '../../../storage/requests.ts'
 import { CONFLICT_RESULT, failed, ok, PENDING_RESULT, type Result } from '../../../values/result.ts'
-import { retryOnConflict } from '../../../values/retrying.ts'
 import { type CommitChanges, checkRecordTimeLeft } from './commit.ts'
-import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
+import { MAX_STORAGE_TRIES, retryWhileBusy, type StorageEngine } from './engine.ts'
 import { journalEndedError, storageBusyError } from './faults.ts'
 import { type TransactionPart, writeTransaction } from './transaction.ts'
 
@@ -117,13 +116,12 @@ async function backfillItems(
   const { engine } = writing
   const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
-  const stamped = await retryOnConflict({ tries: POSITIONS, pause: engine.pause }, async () => {
+  const once = async (): Promise<Outcome> => {
     checkRecordTimeLeft(engine, cluster)
     const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
     return attempt(writing, { planned, own: [], rev, epoch, treeId })
-  })
-  if (!stamped.ok) throw storageBusyError()
-  return stamped.value
+  }
+  return retryWhileBusy(engine, once, POSITIONS)
 }
 
 async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
@@ -161,13 +159,12 @@ async function settlePosition(
   position: JournalPosition,
   rev: string,
 ): Promise<'ours' | 'closed'> {
-  const became = await retryOnConflict({ tries: SETTLINGS, pause: engine.pause }, async () => {
+  const once = async (): Promise<Result<'ours' | 'closed', 'conflict'>> => {
     const result = await journal.putEntry(createNoopEntry(position, engine.clock.now()))
     if (result === 'conflict') return CONFLICT_RESULT
     return ok(result !== 'done' && result.id === rev ? 'ours' : 'closed')
-  })
-  if (!became.ok) throw storageBusyError()
-  return became.value
+  }
+  return retryWhileBusy(engine, once, SETTLINGS)
 }
 
 /** Plans all changes of a commit. Items that the plans depend on are read once, together. */

@@ -9,10 +9,9 @@ import {
   toItemWrite,
 } from '../../../storage/requests.ts'
 import { CONFLICT_RESULT, ok, type Result } from '../../../values/result.ts'
-import { retryOnConflict } from '../../../values/retrying.ts'
 import { type CommitChanges, writeTimeoutMs } from './commit.ts'
-import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
-import { storageBusyError, toWriteFault } from './faults.ts'
+import { MAX_STORAGE_TRIES, retryWhileBusy, type StorageEngine } from './engine.ts'
+import { toWriteFault } from './faults.ts'
 
 const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
 
@@ -40,7 +39,7 @@ const isEvident = ({ kind, expected }: Change): boolean =>
  * the caller may have read the record before the journal began.
  */
 export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
-  const { tables, entropy, meter, send, pause, seconds, get } = engine
+  const { tables, entropy, meter, send, seconds, get } = engine
 
   const elementOf = (change: Change, rev: string, since: string | undefined): ItemWrite => {
     const write = askForItem(toItemWrite(change, rev, tables, seconds()))
@@ -93,12 +92,14 @@ export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.journalStart))
     const token = changes.every(isEvident) ? undefined : entropy.uuid()
-    const result = await retryOnConflict({ tries: most, pause }, async () => {
-      const ms = writeTimeoutMs(engine, cluster)
-      meter.count('dynamodb')
-      return write(changes, writes, { rev, token, ms })
-    })
-    if (!result.ok) throw storageBusyError()
-    return result.value
+    return retryWhileBusy(
+      engine,
+      () => {
+        const ms = writeTimeoutMs(engine, cluster)
+        meter.count('dynamodb')
+        return write(changes, writes, { rev, token, ms })
+      },
+      most,
+    )
   }
 }
