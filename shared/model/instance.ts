@@ -29,6 +29,8 @@ export interface InstanceRound {
   startedAt: number
   /** `epoch` of this cluster at the start; a promotion begins another epoch; empty: the cluster is in no set */
   epoch: string
+  /** `home`: name of the cluster's table at the start; a restore begins another table. Absent: an earlier version */
+  home?: string
   /** `runUntil`: no other run continues the round before this time */
   runUntil: number
   /** `next`: where the round continues; absent: the round is complete */

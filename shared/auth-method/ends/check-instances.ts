@@ -41,23 +41,19 @@ const MOST_NAMED = 10
  * next round.
  */
 export async function checkInstances(run: JobRun): Promise<void> {
-  const { store, clock, log } = run.ports
+  const { store, clock, log, deployment } = run.ports
   const cluster = await run.cluster()
   if (!cluster) return
   const [last, table] = await store.read([key('instance-round'), key('mounts')])
-  const round = chooseRound(last?.data, cluster.record, clock.now())
+  const round = chooseRound(last?.data, { ...cluster.record, home: deployment.home }, clock.now())
   if (!round || !(await storeRound(run, last, round))) return
   const mounts = (table?.data.mounts ?? []).filter(isAuthMethodMount).map(({ accessor }) => accessor)
   const counts: RunCounts = { asked: 0, ended: 0, left: 0, unreachable: {} }
   const next = await checkMounts(run, mounts.toSorted(), round, counts)
   const [own] = await store.read([key('instance-round')])
+  const { next: _, ...begun } = round
   if (own?.data.runUntil === round.runUntil)
-    await storeRound(run, own, {
-      startedAt: round.startedAt,
-      epoch: round.epoch,
-      runUntil: 0,
-      ...(next ? { next } : {}),
-    })
+    await storeRound(run, own, { ...begun, runUntil: 0, ...(next ? { next } : {}) })
   const level = Object.keys(counts.unreachable).length > 0 ? 'warn' : 'info'
   log[level]('instances were checked', { ...counts, complete: next === undefined })
 }

@@ -12,20 +12,21 @@ const YOUNG_MS = 600_000
 const ENDED_STATES: readonly string[] = ['shutting-down', 'terminated']
 
 /**
- * Decides the round that a run works on. A round begins once a day and after each promotion, because a forced
- * promotion may have lost the ends of the last seconds. The next day starts no
+ * Decides the round that a run works on. A round begins once a day, and after each promotion and restore, because a
+ * forced promotion or a restore may have lost the ends of the last seconds. The next day starts no
  * round before the last one is complete. Otherwise no round would reach the last mounts.
  * @returns undefined if nothing is due, or another run works on the round
  */
 export function chooseRound(
   last: InstanceRound | undefined,
-  { epoch = '' }: Pick<ClusterRecord, 'epoch'>,
+  { epoch = '', home }: Pick<ClusterRecord, 'epoch'> & { home: string },
   now: number,
 ): InstanceRound | undefined {
   const runUntil = now + RUN_LEASE_MS
   const isOver = last?.next === undefined
-  const isNew = !last || last.epoch !== epoch || (isOver && now - last.startedAt >= ROUND_PERIOD_MS)
-  if (isNew) return { startedAt: now, epoch, runUntil, next: { mount: '', after: '' } }
+  const isElsewhere = last?.epoch !== epoch || last.home !== home
+  const isNew = !last || isElsewhere || (isOver && now - last.startedAt >= ROUND_PERIOD_MS)
+  if (isNew) return { startedAt: now, epoch, home, runUntil, next: { mount: '', after: '' } }
   return last.next && now >= last.runUntil ? { ...last, runUntil } : undefined
 }
 

@@ -79,31 +79,39 @@ describe('an event is', () => {
 })
 
 describe('a round', () => {
-  const last: InstanceRound = { startedAt: NOW - 3_600_000, epoch: 'e1', runUntil: NOW - 1 }
-  const start = { startedAt: NOW, epoch: 'e1', runUntil: expect.any(Number), next: { mount: '', after: '' } }
+  const last: InstanceRound = { startedAt: NOW - 3_600_000, epoch: 'e1', home: 'a', runUntil: NOW - 1 }
+  const start = {
+    startedAt: NOW,
+    epoch: 'e1',
+    home: 'a',
+    runUntil: expect.any(Number),
+    next: { mount: '', after: '' },
+  }
   const next = { mount: 'm', after: 'a' }
+  const here = { epoch: 'e1', home: 'a' }
 
-  test('begins without an earlier round, a day after the last round, and in another epoch', () => {
-    expect(chooseRound(undefined, { epoch: 'e1' }, NOW)).toEqual(start)
-    expect(chooseRound({ ...last, startedAt: NOW - DAY_MS }, { epoch: 'e1' }, NOW)).toEqual(start)
-    expect(chooseRound({ ...last, next, runUntil: NOW + 1 }, { epoch: 'e2' }, NOW)).toEqual({
+  test('begins without an earlier round, a day after the last round, in another epoch, and in restored tables', () => {
+    expect(chooseRound(undefined, here, NOW)).toEqual(start)
+    expect(chooseRound({ ...last, startedAt: NOW - DAY_MS }, here, NOW)).toEqual(start)
+    expect(chooseRound({ ...last, next, runUntil: NOW + 1 }, { ...here, epoch: 'e2' }, NOW)).toEqual({
       ...start,
       epoch: 'e2',
     })
-    expect(chooseRound(undefined, {}, NOW)?.epoch).toBe('')
+    expect(chooseRound(last, { ...here, home: 'b' }, NOW)).toEqual({ ...start, home: 'b' })
+    expect(chooseRound(undefined, { home: 'a' }, NOW)?.epoch).toBe('')
   })
 
   test('is not due within a day after a complete round', () => {
-    expect(chooseRound(last, { epoch: 'e1' }, NOW)).toBeUndefined()
-    expect(chooseRound({ ...last, startedAt: NOW - DAY_MS + 1 }, { epoch: 'e1' }, NOW)).toBeUndefined()
+    expect(chooseRound(last, here, NOW)).toBeUndefined()
+    expect(chooseRound({ ...last, startedAt: NOW - DAY_MS + 1 }, here, NOW)).toBeUndefined()
   })
 
   test('continues where it stopped, unless another run works on it', () => {
     const open = { ...last, next }
-    expect(chooseRound(open, { epoch: 'e1' }, NOW)).toEqual({ ...open, runUntil: NOW + 960_000 })
-    expect(chooseRound({ ...open, runUntil: NOW + 1 }, { epoch: 'e1' }, NOW)).toBeUndefined()
+    expect(chooseRound(open, here, NOW)).toEqual({ ...open, runUntil: NOW + 960_000 })
+    expect(chooseRound({ ...open, runUntil: NOW + 1 }, here, NOW)).toBeUndefined()
     const slow = { ...open, startedAt: NOW - 2 * DAY_MS }
-    expect(chooseRound(slow, { epoch: 'e1' }, NOW)?.next).toEqual(next)
+    expect(chooseRound(slow, here, NOW)?.next).toEqual(next)
   })
 })
 
