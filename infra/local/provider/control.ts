@@ -1,9 +1,8 @@
 import { type ControlMethod, defineControlCommand, runControlCommand } from './control/command.ts'
 import { controlInputSchemas } from './control/fields.ts'
 import { instanceDocumentOf, signInstanceDocument } from './documents/document.ts'
-import { listBusEventsSince } from './faults/bus-events.ts'
-import { listCallsSince } from './faults/calls.ts'
 import { arrangeProviderFault, releaseHeldCalls } from './faults/faults.ts'
+import { listSince } from './faults/kept.ts'
 import { arrangeRateLimit } from './faults/limits.ts'
 import { logStreamsOf } from './faults/log-groups.ts'
 import { issuerHostOf, rotateIssuerKeys, setFederation, signWebToken } from './identity/federation.ts'
@@ -154,7 +153,7 @@ const commands = {
     return null
   }),
   calls: defineControlCommand(controlInputSchemas.since, ({ arranged }, { since }) => ({
-    calls: listCallsSince(arranged.calls, since),
+    calls: listSince(arranged.calls, since),
   })),
   resetCalls: defineControlCommand(controlInputSchemas.nothing, ({ arranged }) =>
     done(arranged.calls.records.splice(0)),
@@ -174,7 +173,7 @@ const commands = {
   busEvents: defineControlCommand(
     controlInputSchemas.since,
     ({ arranged: { busEvents: log } }, { since }) => ({
-      events: listBusEventsSince(log, since),
+      events: listSince(log, since),
       last: log.nextSeq - 1,
     }),
   ),

@@ -1,9 +1,29 @@
-import { type BusEventLog, createBusEventLog } from './bus-events.ts'
-import { createProviderCallLog, type ProviderCallLog } from './calls.ts'
+import type { BusEventLog } from './bus-events.ts'
 import { createOpenConnections, type OpenConnections } from './connections.ts'
 import type { HeldCalls, ProviderFault } from './faults.ts'
+import { createNumberedLog, type NumberedLog } from './kept.ts'
 import type { CallRateLimit } from './limits.ts'
 import type { LogGroups } from './log-groups.ts'
+
+/** One request that the provider answered. */
+interface ProviderCallRecord {
+  /** RFC 3339, the provider's clock. */
+  at: string
+  service: string
+  action: string
+  /** Account of the access key that the request named; null when the request named no existing key. */
+  account: string | null
+  region: string | null
+  /** ARN of the caller; null unless the signature was valid. */
+  principalArn: string | null
+  /** Status of the answer; 0 when the connection was closed without an answer. */
+  status: number
+  /** Headers with lower-case names; repeated headers are joined with a comma. */
+  headers: Record<string, string>
+  /** Query string as sent, still encoded. */
+  query: string
+  body: string
+}
 
 /**
  * The faults and limits that tests arrange, and the calls that tests observe. Nothing of this state is
@@ -14,7 +34,7 @@ export interface ArrangedFaults {
   faults: ProviderFault[]
   held: HeldCalls
   limits: CallRateLimit[]
-  calls: ProviderCallLog
+  calls: NumberedLog<ProviderCallRecord>
   connections: OpenConnections
   logGroups: LogGroups
   busEvents: BusEventLog
@@ -28,10 +48,10 @@ export const createArrangedFaults = (): ArrangedFaults => ({
   faults: [],
   held: new Map(),
   limits: [],
-  calls: createProviderCallLog(),
+  calls: createNumberedLog(),
   connections: createOpenConnections(),
   logGroups: new Map(),
-  busEvents: createBusEventLog(),
+  busEvents: { ...createNumberedLog(), toLose: 0 },
   keyDelayMs: 0,
   clockShiftMs: 0,
 })

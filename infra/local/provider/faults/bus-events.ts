@@ -1,4 +1,4 @@
-import { keepNewestElements } from './kept.ts'
+import { type NumberedLog, recordNumbered } from './kept.ts'
 
 /** An event on the default bus of an account in a region. */
 export interface KeptBusEvent {
@@ -14,28 +14,18 @@ export interface KeptBusEvent {
 }
 
 /** The most recent events of all buses. */
-export interface BusEventLog {
-  records: (KeptBusEvent & { seq: number })[]
-  nextSeq: number
+export interface BusEventLog extends NumberedLog<KeptBusEvent> {
   /** number of the next events of EC2 that EventBridge loses */
   toLose: number
 }
 
 const KEPT = 1000
 
-/** Creates an empty log. */
-export const createBusEventLog = (): BusEventLog => ({ records: [], nextSeq: 1, toLose: 0 })
-
 /** Adds an event to a bus, and numbers it. */
 export function sendBusEvent(
   aws: { arranged: { busEvents: BusEventLog }; onBusEvent?: (event: KeptBusEvent) => void },
   event: KeptBusEvent,
 ): void {
-  const log = aws.arranged.busEvents
-  keepNewestElements(log.records, KEPT, [{ seq: log.nextSeq++, ...event }])
+  recordNumbered(aws.arranged.busEvents, KEPT, event)
   aws.onBusEvent?.(event)
 }
-
-/** Returns the events numbered above `since`. */
-export const listBusEventsSince = (log: BusEventLog, since: number): BusEventLog['records'] =>
-  log.records.filter(event => event.seq > since)

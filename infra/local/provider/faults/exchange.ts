@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { AwsError, awsError } from '../wire/errors.ts'
 import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
-import { recordProviderCall } from './calls.ts'
 import {
   holdCall,
   type ProviderFault,
@@ -10,6 +9,10 @@ import {
   rawFaultAnswer,
   takeProviderFault,
 } from './faults.ts'
+import { recordNumbered } from './kept.ts'
+
+/** Number of kept calls, of about 2 KB each. */
+const KEPT_CALLS = 2000
 
 /**
  * One request to the imitated AWS before its answer, with the facts that faults match and that the log
@@ -34,7 +37,7 @@ export async function answerUnderFault(
   const fault = takeProviderFault(aws.arranged.faults, exchange)
   const outcome = fault === undefined ? await perform() : await strike(aws, fault, exchange, perform)
   const { service, action, account, region, principalArn, request } = exchange
-  recordProviderCall(aws.arranged.calls, {
+  recordNumbered(aws.arranged.calls, KEPT_CALLS, {
     at,
     service,
     action,

@@ -1,5 +1,3 @@
-import { keepNewestElements } from './kept.ts'
-
 /** One line in a log group. */
 export interface KeptLogEvent {
   stream: string
@@ -28,7 +26,3 @@ export function logStreamsOf(
   groups.set(key, streams)
   return streams
 }
-
-/** Adds events to a stream. */
-export const appendLogEvents = (stream: KeptLogEvent[], events: readonly KeptLogEvent[]): void =>
-  keepNewestElements(stream, 10_000, events)

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { defined } from '../../../../shared/values/defined.ts'
-import { appendLogEvents, type KeptLogEvent, logStreamsOf } from '../faults/log-groups.ts'
+import { keepNewestElements } from '../faults/kept.ts'
+import { type KeptLogEvent, logStreamsOf } from '../faults/log-groups.ts'
 import { awsError } from '../wire/errors.ts'
 import { createJsonAction } from './json-protocol.ts'
 import type { ActionCall } from './service.ts'
 
 const HOUR_MS = 3_600_000
 const BATCH_SPAN_MS = 24 * HOUR_MS
+/** Number of kept events of a stream. */
+const KEPT_EVENTS = 10_000
 const OLDEST_EVENT_MS = 14 * 24 * HOUR_MS
 const NEWEST_EVENT_MS = 2 * HOUR_MS
 
@@ -44,8 +47,9 @@ export const putLogEvents = createJsonAction(v.object({ ...stream, logEvents }, 
   const now = call.aws.now()
   const tooOld = given.filter(one => one.timestamp < now - OLDEST_EVENT_MS).length
   const taken = given.filter(one => one.timestamp <= now + NEWEST_EVENT_MS).length
-  appendLogEvents(
+  keepNewestElements(
     events,
+    KEPT_EVENTS,
     given.slice(tooOld, taken).map(one => ({ stream: name, ...one })),
   )
   const rejectedLogEventsInfo = defined({
