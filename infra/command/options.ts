@@ -1,7 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { CommandEnvironment } from './connection.ts'
 import { CommandEnded } from './ended.ts'
-import { commandVersion } from './version.ts'
+
+// the build of the command replaces this name; a checkout does not define it
+declare const BUILT_VERSION: string
+const version = typeof BUILT_VERSION === 'string' ? BUILT_VERSION : 'not built'
 
 export interface CommandRow {
   /** words after the command, as the help shows them */
@@ -212,7 +215,7 @@ export function parseCommandLine(
 ): ParsedCommand | string {
   const [first = '', ...rest] = args
   if (['', 'help', '--help', '-h'].includes(first)) return helpOfAll()
-  if (['version', '--version'].includes(first)) return `cloud-auth ${commandVersion}\n`
+  if (['version', '--version'].includes(first)) return `cloud-auth ${version}\n`
   const isBareHelper = HELPER_WORDS.includes(first)
   const command = isBareHelper ? 'token-helper' : first
   if (!isCommand(command)) throw new CommandEnded('usage', `unknown command ${JSON.stringify(first)}`)

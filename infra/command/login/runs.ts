@@ -1,9 +1,9 @@
+import { quoteForShell } from '../../../shared/console/commands.ts'
 import { CommandEnded, type ExitName } from '../ended.ts'
 import type { ParsedCommand } from '../options.ts'
 import { type CommandPorts, readEnvironmentToken } from '../ports.ts'
 import { createLoginBody, type LoginAuth, logInToCluster, readLoginTarget } from './login.ts'
 import { formatLogin, writeLoginFile } from './login-file.ts'
-import { formatShellExports } from './shell-lines.ts'
 import { runTokenHelper } from './token-helper.ts'
 
 /** Runs `cloud-auth login`. @throws CommandEnded */
@@ -81,3 +81,9 @@ export async function runHelper(
   print(await runTokenHelper(words, { base, connection, token, drain, logIn }))
   return 'done'
 }
+
+/** Formats variables as `export` lines for a POSIX shell; undefined values are omitted. */
+export const formatShellExports = (variables: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(variables)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`export ${name}=${quoteForShell(value)}\n`]))
+    .join('')

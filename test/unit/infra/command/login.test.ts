@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createIamLoginProof } from '../../../../infra/command/login/caller-request.ts'
 import { fetchEc2LoginProof, metadataServiceUrl } from '../../../../infra/command/login/instance-document.ts'
 import { checkLoginOptions } from '../../../../infra/command/login/proofs.ts'
-import { formatShellExports } from '../../../../infra/command/login/shell-lines.ts'
+import { formatShellExports } from '../../../../infra/command/login/runs.ts'
 import { runTokenHelper } from '../../../../infra/command/login/token-helper.ts'
 import { closedPort, webServer } from '../../../support/service/server.ts'
 
