@@ -21,8 +21,11 @@ export interface OrganizationMap {
   completedAt: number
   /** as in the configuration, so that a login need not read the configuration */
   maxAge: number
-  /** `round`: the round that runs; no other round begins before `until` */
-  round?: { runner: string; until: number }
+  /**
+   * `round`: the round that runs; no other round begins before `until`, unless a promotion has begun another `epoch`.
+   * Without `epoch` the cluster is in no set
+   */
+  round?: { runner: string; until: number; epoch?: string }
   /** why the last round failed; absent: it did not fail */
   lastError?: string
 }

@@ -6,6 +6,7 @@ import type { AwsTarget } from '../../ports.ts'
 import { type Change, removeItem, replaceItem } from '../../storage/changes.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
 import { isAssumableRole } from '../../values/arn.ts'
+import { defined } from '../../values/defined.ts'
 import { buildProviderSettings } from '../config/accounts.ts'
 import { type PlannedPage, packAccounts, planNextPages, planParent, unpackAccounts } from './walk.ts'
 
@@ -49,14 +50,16 @@ const LISTED_AT_ONCE = 500
 export async function runOrganizationRound(run: JobRun, payload: RoundPayload): Promise<JobResult> {
   const { store, entropy, clock, log } = run.ports
   const { mount } = payload
-  if (!(await run.cluster())) return 'done'
+  const cluster = await run.cluster()
+  if (!cluster) return 'done'
   const [config, map] = await store.read([key('organization-config', mount), key('organization-map', mount)])
   if (!config || !map) return deleteAccounts(run, mount, undefined, new Set(), [])
   const runner = payload.runner ?? entropy.uuid()
-  const held = map.data.round
-  if (payload.runner ? held?.runner !== runner : held && held.until > clock.now()) return 'done'
-  if (!(await storeMap(run, map, { ...map.data, round: { runner, until: run.deadline + REST_MS } })))
-    return 'done'
+  const { epoch } = cluster.record
+  const isFree = !isRunning(map.data, epoch, clock.now())
+  if (payload.runner ? !isHeldBy(map, runner) : !isFree) return 'done'
+  const round = defined({ runner, until: run.deadline + REST_MS, epoch })
+  if (!(await storeMap(run, map, { ...map.data, round }))) return 'done'
   try {
     return await continueRound(run, config.data, { ...payload, runner })
   } catch (error) {
@@ -65,6 +68,10 @@ export async function runOrganizationRound(run: JobRun, payload: RoundPayload): 
     return 'done'
   }
 }
+
+/** Reports whether a round runs. The round of another epoch ended with the primary that it ran on. */
+const isRunning = ({ round }: OrganizationMap, epoch: string | undefined, now: number): boolean =>
+  round !== undefined && round.until > now && round.epoch === epoch
 
 /** Returns the text of a fault for administrators; only AWS's error code is shown. */
 const faultOf = (error: unknown): string =>

@@ -173,6 +173,27 @@ describe('a round stores no more accounts', () => {
   })
 })
 
+describe('a round that runs', () => {
+  const runs = (epoch?: string) => ({
+    ...newMap,
+    round: { runner: 'other', until: START + 1, ...(epoch ? { epoch } : {}) },
+  })
+  const list: List = what => ({ ids: what === 'accounts' ? [A] : [] })
+
+  test('keeps others from beginning one', async () => {
+    memory.stored.put(item(mapKey, runs()))
+    await round(list)
+    expect([accounts(), map()]).toEqual([[], runs()])
+  })
+
+  test('ended with its primary, so the promoted cluster begins one at once', async () => {
+    memory.stored.put(item(key('cluster'), { ...record, epoch: 'e2' }))
+    memory.stored.put(item(mapKey, runs('e1')))
+    await round(list)
+    expect(accounts()).toEqual([A])
+  })
+})
+
 describe('the deletion of a map', () => {
   const all = Array.from({ length: 50 }, (_, index) => String(111_122_223_000 + index))
 
