@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
 import type { CallMeter, Clock } from '../../ports.ts'
+import { splitIntoChunks } from '../../values/batches.ts'
 import { serviceHost } from '../../values/region.ts'
 import { failed, ok } from '../../values/result.ts'
 import { retryOnConflict } from '../../values/retrying.ts'
@@ -58,8 +59,8 @@ export function createEventBridgeBus({ environment, clock, meter }: Dependencies
 
   return {
     put: async events => {
-      for (let at = 0; at < events.length; at += MOST_ENTRIES)
-        await insist(JSON.stringify({ Entries: events.slice(at, at + MOST_ENTRIES).map(entryOf) }))
+      for (const some of splitIntoChunks(events, MOST_ENTRIES))
+        await insist(JSON.stringify({ Entries: some.map(entryOf) }))
     },
   }
 }

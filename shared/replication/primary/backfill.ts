@@ -6,6 +6,7 @@ import type { ClusterRead } from '../../ports.ts'
 import { putItem, replaceItem } from '../../storage/changes.ts'
 import { isItemKind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { splitIntoChunks } from '../../values/batches.ts'
 import { pauseUntilTime, scanDataTable, type TablePass } from './walk.ts'
 
 export interface BackfillJob {
@@ -37,8 +38,7 @@ export async function backfillAllItems(run: JobRun, job: BackfillJob): Promise<J
     if (!cluster) return false
     // items of unknown kinds were written by hand, and are skipped
     const loose = items.filter(item => isItemKind(item.kind) && !readStoredLeafInTree(item, job.treeId))
-    for (let at = 0; at < loose.length; at += ITEMS_PER_COMMIT) {
-      const some = loose.slice(at, at + ITEMS_PER_COMMIT)
+    for (const some of splitIntoChunks(loose, ITEMS_PER_COMMIT)) {
       await backfillSome(run, some, cluster)
       pass.found += some.length
     }

@@ -1,4 +1,4 @@
-import { commitEachGroup } from '../../jobs/commit-each.ts'
+import { commitEachGroup, countGroupOutcomes } from '../../jobs/commit-each.ts'
 import { hasTimeLeft, type JobRun } from '../../jobs/job.ts'
 import type { TableScanPage } from '../../journal/journal.ts'
 import type { ReencryptionProgress } from '../../model/reencryption.ts'
@@ -6,6 +6,7 @@ import { type Change, replaceItem } from '../../storage/changes.ts'
 import { listEncryptedKinds } from '../../storage/encrypted-kinds.ts'
 import { itemKindSpec, key } from '../../storage/kinds.ts'
 import { fromStoredItem, type StoredItem } from '../../storage/requests.ts'
+import { splitIntoChunks } from '../../values/batches.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
@@ -147,11 +148,10 @@ function portionsOf({
   items,
   next,
 }: TableScanPage): { items: readonly StoredItem[]; next: TableScanPage['next'] }[] {
-  const count = Math.max(1, Math.ceil(items.length / AT_ONCE))
-  return Array.from({ length: count }, (_, index) => {
-    const some = items.slice(index * AT_ONCE, (index + 1) * AT_ONCE)
+  const parts = items.length === 0 ? [[]] : splitIntoChunks(items, AT_ONCE)
+  return parts.map((some, index) => {
     const last = some.at(-1)
-    return { items: some, next: index + 1 === count || !last ? next : { pk: last.pk, sk: last.sk } }
+    return { items: some, next: index + 1 === parts.length || !last ? next : { pk: last.pk, sk: last.sk } }
   })
 }
 
@@ -193,11 +193,11 @@ async function reencryptItems(
     const { expires, due, ttl } = stored
     if (changed) changes.push(replaceItem(item, item as never, data, defined({ expires, due, ttl })))
   }
-  for (let at = 0; at < changes.length; at += ITEMS_PER_COMMIT) {
+  for (const some of splitIntoChunks(changes, ITEMS_PER_COMMIT)) {
     if (!hasTimeLeft(run)) return failed('time')
     if (!(await readMatchingCluster(run, snapshot))) return failed('stopped')
     const began = clock.now()
-    const { written, skipped } = await writeChanges(run, snapshot, changes.slice(at, at + ITEMS_PER_COMMIT))
+    const { written, skipped } = await writeChanges(run, snapshot, some)
     found.written += written
     found.skipped += skipped
     await clock.sleep(Math.max(0, REENCRYPTION_PACE_MS - (clock.now() - began)))
@@ -208,10 +208,7 @@ async function reencryptItems(
 async function writeChanges(run: JobRun, snapshot: StoredKeyringTermFacts, changes: readonly Change[]) {
   const { ports, deadline } = run
   const committing = { ports, deadline, cluster: () => readMatchingCluster(run, snapshot) }
-  const outcomes = await commitEachGroup(
-    committing,
-    changes.map(change => [change]),
-  )
-  const written = outcomes.filter(one => one.status === 'fulfilled' && one.value === 'done').length
+  const groups = changes.map(change => [change])
+  const { done: written } = countGroupOutcomes(await commitEachGroup(committing, groups))
   return { written, skipped: changes.length - written }
 }

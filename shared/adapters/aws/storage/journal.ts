@@ -1,6 +1,7 @@
 import type { ItemPlace, Journal, JournalStatusView, StoredPageHash } from '../../../journal/journal.ts'
 import { buildScan } from '../../../storage/queries.ts'
 import { type StoredItem, tableNameOf } from '../../../storage/requests.ts'
+import { splitIntoChunks } from '../../../values/batches.ts'
 import { defined } from '../../../values/defined.ts'
 import type { PlainItem } from '../wire/values.ts'
 import type { CreateCallBatcher } from './batching/batch-calls.ts'
@@ -110,8 +111,8 @@ async function countSuccesses<T>(
   work: (element: T) => Promise<boolean>,
 ): Promise<number> {
   let count = 0
-  for (let at = 0; at < elements.length; at += WRITES_AT_ONCE) {
-    const results = await Promise.all(elements.slice(at, at + WRITES_AT_ONCE).map(work))
+  for (const some of splitIntoChunks(elements, WRITES_AT_ONCE)) {
+    const results = await Promise.all(some.map(work))
     count += results.filter(Boolean).length
   }
   return count
