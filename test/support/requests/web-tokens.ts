@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { Reply } from '../service/api.ts'
 import { clock } from '../service/clock.ts'
-import { aws, done, freshAccount, freshMount } from '../service/cluster.ts'
+import { api, aws, done, freshAccount, freshMount } from '../service/cluster.ts'
 
 export const AUDIENCE = 'https://cloud-auth.example'
 export const ORGANIZATION = 'o-a1b2c3d4e5'
@@ -85,3 +86,22 @@ export async function tokenMount(config: object = {}, role: object = {}): Promis
   await acceptTokens(path, config, role)
   return path
 }
+
+let sources = 0
+
+/** Logs in by token, each time from another address, because an address may cause only a few fetches of keys. */
+export const logInWithToken = (
+  mount: string,
+  jwt: string,
+  more: object = {},
+  from = `127.0.7.${sources++ % 250}`,
+): Promise<Reply> => api('POST', `${mount}/login`, { jwt, ...more }, { token: '', from })
+
+/** Logs in by token. @returns the status and the errors */
+export async function tokenLoginErrors(mount: string, jwt: string, more: object = {}): Promise<string> {
+  const { status, body } = await logInWithToken(mount, jwt, more)
+  return `${status} ${(body.errors ?? []).join('; ')}`
+}
+
+/** The answer to a token whose issuer is not trusted. */
+export const UNTRUSTED_ISSUER = '400 the issuer of the token is not trusted here'
