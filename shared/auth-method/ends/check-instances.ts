@@ -1,7 +1,7 @@
 import { commitEachGroup, countGroupOutcomes } from '../../jobs/commit-each.ts'
 import { hasTimeLeft, type JobRun } from '../../jobs/job.ts'
 import { listPages } from '../../jobs/list-pages.ts'
-import type { InstanceRound } from '../../model/instance.ts'
+import type { Instance, InstanceRound } from '../../model/instance.ts'
 import { isAuthMethodMount } from '../../model/mount.ts'
 import { replaceItem } from '../../storage/changes.ts'
 import { type Item, itemPartitions, key } from '../../storage/kinds.ts'
@@ -142,8 +142,17 @@ async function findEnded(
   // the answer may come much later, if the environment is frozen meanwhile
   const askedAt = clock.now()
   const until = Math.min(deadline, askedAt + GROUP_MS)
-  const described = await createAccountQuestion({ account, region, ...items }, [], cipher, target =>
-    Promise.all(records.map(record => instances.describe(target, readRecordName(record).id, until))),
-  ).ask()
-  return records.filter((record, index) => hasInstanceEnded(record.data, described[index], askedAt))
+  return createAccountQuestion({ account, region, ...items }, [], cipher, async target => {
+    const describe = (record: Item<'instance'>) =>
+      instances.describe(target, readRecordName(record).id, until)
+    const described = await Promise.all(records.map(describe))
+    const ended: Item<'instance'>[] = []
+    for (const [index, record] of records.entries()) {
+      const hasEnded = (instance: Instance | undefined) => hasInstanceEnded(record.data, instance, askedAt)
+      const instance = described[index]
+      // a list of EC2 may lack an instance; asked for one instance alone, EC2 says whether it knows it
+      if (hasEnded(instance) && (instance || hasEnded(await describe(record)))) ended.push(record)
+    }
+    return ended
+  }).ask()
 }

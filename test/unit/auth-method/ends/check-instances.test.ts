@@ -83,6 +83,19 @@ describe('a run whose environment is frozen while EC2 answers', () => {
   })
 })
 
+test('an instance that EC2 left out of a list ends only if EC2 does not know it when asked for it alone', async () => {
+  const gone = 'i-00000000'
+  logIn(ID)
+  logIn(gone)
+  const asked = new Set<string>()
+  await run(id => {
+    const isAlone = asked.has(id)
+    asked.add(id)
+    return isAlone && id === ID ? { id, state: 'running', tags: {} } : undefined
+  })
+  expect(ended()).toEqual([`${ACCOUNT}.${gone}`])
+})
+
 test('no instance ends because the STS role of its account asks EC2 of another account', async () => {
   logIn(ID)
   const role = (account: string) => ({ role: `arn:aws:iam::${account}:role/reader`, externalId: '' })
