@@ -44,14 +44,15 @@ export function issuerMemory({ memory }: Pick<Ports, 'memory'>): IssuerMemory {
 }
 
 /** Returns the last result of an issuer if it is younger than a minute. */
-export function rememberedKeys(ports: Pick<Ports, 'memory'>, issuer: AwsIssuer, now: number) {
+export function rememberedKeys(ports: Pick<Ports, 'memory' | 'clock'>, issuer: AwsIssuer) {
   const result = issuerMemory(ports).results.get(issuerHost(issuer))
-  return result && isRecent(result.at, now, RESULT_AGE_MS) ? result : undefined
+  return result && isRecent(result.at, ports.clock.now(), RESULT_AGE_MS) ? result : undefined
 }
 
 /** Reports whether this environment fetches the keys of an issuer, or none because of faults. */
-export function isFetchingOrPaused(ports: Pick<Ports, 'memory'>, issuer: AwsIssuer, now: number): boolean {
+export function isFetchingOrPaused(ports: Pick<Ports, 'memory' | 'clock'>, issuer: AwsIssuer): boolean {
   const state = issuerMemory(ports)
+  const now = ports.clock.now()
   return isPaused(state, now) || fetchUnderWay(state, issuer, now) !== undefined
 }
 
@@ -142,8 +143,10 @@ export async function fetchWithinBudget(
   issuer: AwsIssuer,
   isKnown: boolean,
 ): Promise<FetchedKeys> {
-  const { ports, request, now } = call
+  const { ports, request } = call
   const state = issuerMemory(ports)
+  // the request may have begun before the fetch that it shares
+  const now = ports.clock.now()
   if (!fetchUnderWay(state, issuer, now) && !takeFetch(state, request.source, isKnown, now))
     throw new ApiError('busy', 'the keys of the issuer are not known yet; try again', {
       retryAfter: 5,

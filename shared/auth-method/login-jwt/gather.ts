@@ -85,7 +85,7 @@ export async function findIssuerKeys(
   ask: AskAws,
 ): Promise<IssuerKeys> {
   const stored = issuer?.data
-  const remembered = rememberedKeys(call.ports, jwt.issuer, call.now)
+  const remembered = rememberedKeys(call.ports, jwt.issuer)
   const age = stored ? call.now - stored.fetchedAt : 0
   const isStale = age > config.maxKeyAge * 1000
   const judged = stored && !isStale ? judgeToken(jwt, stored.keys, guess) : undefined
@@ -211,9 +211,9 @@ export function startRefresh(
 ): Promise<FetchedKeys> | undefined {
   // a clock that was ahead makes keys look newer than they are
   if (!issuer || Math.abs(now - issuer.data.fetchedAt) < REFRESH_AGE_MS) return undefined
-  const last = rememberedKeys(ports, jwt.issuer, now)
+  const last = rememberedKeys(ports, jwt.issuer)
   if (last) return last.kind === 'keys' && last.at > issuer.data.fetchedAt ? Promise.resolve(last) : undefined
   // only the login that starts a fetch waits for its end
-  if (isFetchingOrPaused(ports, jwt.issuer, now)) return undefined
+  if (isFetchingOrPaused(ports, jwt.issuer)) return undefined
   return fetchIssuerKeys(ports, jwt.issuer, request.deadline).catch(() => ({ kind: 'failed', at: now }))
 }

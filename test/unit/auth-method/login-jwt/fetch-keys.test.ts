@@ -32,7 +32,8 @@ function environment(answer: () => Answer | Promise<Answer>) {
   } as unknown as Ports
   const ask = (issuer: AwsIssuer, source: string, isKnown = false): Promise<string> =>
     fetchWithinBudget(
-      { ports, now: world.now, request: { source, deadline: world.now + 15_000 } } as unknown as Call,
+      // each request began a second ago
+      { ports, now: world.now - 1000, request: { source, deadline: world.now + 15_000 } } as unknown as Call,
       issuer,
       isKnown,
     ).then(
@@ -72,6 +73,16 @@ describe('the budget of fetches that strangers can cause', () => {
     world.now += 60_000
     expect(await ask(invented(), addressOf(1))).toBe('unknown')
     expect(world.fetches).toBe(12)
+  })
+
+  test('requests that began before a fetch share it, and take nothing from the budget of their address', async () => {
+    const gate = Promise.withResolvers<Answer>()
+    const { world, ask } = environment(() => gate.promise)
+    const issuer = invented()
+    const asked = Array.from({ length: 20 }, () => ask(issuer, addressOf(1)))
+    gate.resolve(ok(KEYS))
+    expect(await Promise.all(asked)).toEqual(Array(20).fill('keys'))
+    expect(world.fetches).toBe(1)
   })
 
   test('three faults in a row pause all fetches for 30 s, and a success starts the count again', async () => {
@@ -115,7 +126,7 @@ describe('the budget of fetches that strangers can cause', () => {
     for (const issuer of [invented(), invented(), failing]) await ask(issuer, addressOf(2))
     expect(await ask(invented(), addressOf(3))).toBe('busy')
     world.now = NOW
-    expect(rememberedKeys(ports, failing, NOW)).toBeUndefined()
+    expect(rememberedKeys(ports, failing)).toBeUndefined()
     expect(await ask(failing, addressOf(1))).toBe('keys')
   })
 
@@ -141,7 +152,7 @@ describe('the budget of fetches that strangers can cause', () => {
       expect(await Promise.all(waiting)).toEqual(
         ['timeout', 'timeout', 'keys', 'keys'].slice(0, waiting.length),
       )
-      expect(rememberedKeys(ports, issuer, world.now)?.kind).toBe('keys')
+      expect(rememberedKeys(ports, issuer)?.kind).toBe('keys')
       expect(world.fetches).toBe(2)
     },
   )
