@@ -344,3 +344,8 @@ test('the segments of a scan contain every item once', () => {
   const parts = [0, 1, 2].flatMap(one => segment(one).Items).map(one => JSON.stringify(one))
   expect(parts.sort()).toEqual(all.Items.map(one => JSON.stringify(one)).sort())
 })
+
+test('a key condition with an empty name is refused, as by DynamoDB, although the real engine accepts it', () => {
+  const values = { ':pk': { S: 'a' }, ':after': { S: '' } }
+  expect(memory.answer('Query', query('pk = :pk AND sk > :after', values))).toMatchObject({ statusCode: 400 })
+})

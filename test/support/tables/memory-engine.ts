@@ -178,6 +178,9 @@ function newTables() {
   function select(request: Request): EngineAnswer {
     const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = request
     const { IndexName = '', Limit } = request
+    // DynamoDB refuses empty text in a key condition; the real local engine accepts it
+    if (request.KeyConditionExpression !== undefined && Object.values(values).some(({ S }) => S === ''))
+      return fault('ValidationException', { message: 'a key attribute cannot contain an empty string' })
     const [, term = '', value = ''] = PARTITION.exec(request.KeyConditionExpression ?? '') ?? []
     const partition = values[value]?.S
     const listed =
