@@ -1,4 +1,5 @@
 import { checkoutRoot } from '../../infra/checkout.ts'
+import { createRemoteControl } from '../../infra/local/provider/control.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import type { JwtCase, JwtWorld } from './jwt-world.ts'
 import type { LoadResult } from './load.ts'
@@ -23,6 +24,8 @@ const ONCE = 8000 * (ROUNDS + 1)
 const [STEADY, REFUSED] = [50, 200]
 const STEADY_SECONDS = 20
 const ADDRESSES = 100
+/** milliseconds that a fetch of keys takes, so that a login which waits for strangers' fetches shows */
+const FETCH_MS = 500
 
 /**
  * `--jwt`: compares logins by token with iam logins, and a forged token with a malformed one, in turns at 64 clients.
@@ -50,7 +53,7 @@ export async function jwtBench({ print, results, load, provider }: Tools): Promi
     const cost = median(forged.map((run, round) => costOf(run) / costOf(malformed[round] ?? run)))
     results['jwt forged'] = { cost, forged }
     print(`  a forged token costs ${cost.toFixed(2)} × a request that is refused by its form`)
-    await besideBench({ print, results, load }, host.url, { ...world, invented })
+    await besideBench({ print, results, load, provider }, host.url, { ...world, invented })
   } finally {
     await host.close()
   }
@@ -83,18 +86,21 @@ async function measureAll(host: ServedHost, world: Omit<JwtWorld, 'invented'>, l
 
 /** Measures logins at a fixed rate: alone, and beside tokens that are malformed or name invented issuers. */
 async function besideBench(
-  { print, results, load }: Omit<Tools, 'provider'>,
+  { print, results, load, provider }: Tools,
   url: string,
   { service, malformed, invented }: JwtWorld,
 ): Promise<void> {
+  const control = createRemoteControl(provider.url, provider.control_token)
+  await control.fault({ service: 'oidc', kind: 'delay', delayMs: FETCH_MS, times: 100_000 })
   const order = {
     url: url.replace('/cloud/', `/${service.path}/`),
     concurrency: CLIENTS,
     seconds: STEADY_SECONDS,
   }
   const logins = { ...order, bodies: service.bodies, perSecond: STEADY }
-  const beside = (bodies: string[]) =>
-    Promise.all([load(logins), load({ ...order, bodies, perSecond: REFUSED, addresses: ADDRESSES })])
+  // more clients than wait for fetches at once, so that refused requests keep their rate
+  const refused = { ...order, concurrency: 3 * CLIENTS, perSecond: REFUSED, addresses: ADDRESSES }
+  const beside = (bodies: string[]) => Promise.all([load(logins), load({ ...refused, bodies })])
   const runs: Record<'alone' | 'malformed' | 'invented', LoadResult>[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const [alone, [floor], [flood]] = [

@@ -32,7 +32,10 @@ function post(url: URL, agent: Agent, body: string, localAddress: string): Promi
       answer.resume()
       answer.on('end', () => resolve(answer.statusCode ?? 0))
     })
-    call.on('error', reject)
+    // the host may close an idle connection at the moment in which the request uses it
+    call.on('error', error =>
+      call.reusedSocket ? post(url, agent, body, localAddress).then(resolve, reject) : reject(error),
+    )
     call.end(body)
   })
 }
