@@ -9,7 +9,7 @@ import {
 import type { StoredIssuer } from '../../../shared/model/jwt.ts'
 import { createItem } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { storedIssuer } from '../../builders/issuer.ts'
+import { storedIssuer } from '../../builders/jwt-settings.ts'
 import { keys } from '../../builders/keys.ts'
 import { HOME, satellite } from '../../support/requests/logins.ts'
 import {

@@ -3,6 +3,7 @@ import { checkInstances } from '../../../../shared/auth-method/ends/check-instan
 import { createJobRun } from '../../../../shared/jobs/job.ts'
 import type { Instance } from '../../../../shared/model/instance.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../../builders/cluster-record.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -14,15 +15,6 @@ const START = 1_790_000_000_000
 const RUN_MS = 870_000
 const ACCOUNT = '111122223333'
 const own = mount({})
-const cluster = {
-  id: 'c',
-  name: 'c',
-  mode: 'primary',
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-} as const
 
 let memory: ReturnType<typeof memoryStore>
 let now = START
@@ -30,7 +22,7 @@ let warnings: object[] = []
 beforeEach(() => {
   now = START
   warnings = []
-  memory = memoryStore([item(key('cluster'), cluster), item(key('mounts'), { mounts: [own], removing: [] })])
+  memory = memoryStore([clusterItem(), item(key('mounts'), { mounts: [own], removing: [] })])
 })
 
 function logIn(id: string, loggedInAt = START - 3_600_000): void {

@@ -6,32 +6,18 @@ import {
 } from '../../../../shared/auth-method/login-jwt/token-checks.ts'
 import type { ParsedJwt, VerifiedJwt } from '../../../../shared/identity-proof/jwt.ts'
 import type { JwtConfig, StoredIssuer } from '../../../../shared/model/jwt.ts'
+import { jwtConfig, storedIssuer } from '../../../builders/jwt-settings.ts'
 import { ISSUER_ID, NOW, usualClaims } from '../../../builders/web-token.ts'
 
 const ACCOUNT = '111122223333'
 const ORGANIZATION = 'o-a1b2c3d4e5'
 const AUDIENCE = 'https://cloud-auth.example'
 
-const config: JwtConfig = {
+const config = jwtConfig({
   boundAudiences: ['https://other.example', AUDIENCE],
   organizations: [ORGANIZATION],
-  algorithms: ['RS256'],
-  leeway: 60,
-  maxTokenAge: 300,
-  singleUse: true,
-  allowSeveralAudiences: false,
-  maxKeyAge: 86_400,
-  blockedAccounts: [],
-}
-const issuer: StoredIssuer = {
-  account: ACCOUNT,
-  partition: 'aws',
-  learnt: true,
-  blocked: false,
-  keys: [],
-  fetchedAt: 0,
-  changedAt: 0,
-}
+})
+const issuer = storedIssuer(ACCOUNT)
 const jwt: ParsedJwt = {
   alg: 'RS256',
   kid: 'RSA_0',

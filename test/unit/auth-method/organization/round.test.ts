@@ -6,6 +6,7 @@ import { createJobRun, type JobResult } from '../../../../shared/jobs/job.ts'
 import type { OrganizationMap, OrganizationPage } from '../../../../shared/model/organization.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { clusterItem } from '../../../builders/cluster-record.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -26,15 +27,6 @@ type List = (
 
 const place = (account: string) => key('organization-account', MOUNT, account)
 const mapKey = key('organization-map', MOUNT)
-const record = {
-  id: 'c',
-  name: 'c',
-  mode: 'primary',
-  keyring: 'k',
-  term: 1,
-  keyringEdition: 1,
-  initialisedAt: 0,
-} as const
 const newMap: OrganizationMap = { accounts: 0, completedAt: 0, maxAge: 3600 }
 const config = { role: '', externalId: '', maxAge: 3600 }
 
@@ -44,11 +36,7 @@ let calls = 0
 beforeEach(() => {
   now = START
   calls = 0
-  memory = memoryStore([
-    item(key('cluster'), record),
-    item(key('organization-config', MOUNT), config),
-    item(mapKey, newMap),
-  ])
+  memory = memoryStore([clusterItem(), item(key('organization-config', MOUNT), config), item(mapKey, newMap)])
 })
 
 /** Stores the map of a configuration that was written again. */
@@ -187,7 +175,7 @@ describe('a round that runs', () => {
   })
 
   test('ended with its primary, so the promoted cluster begins one at once', async () => {
-    memory.stored.put(item(key('cluster'), { ...record, epoch: 'e2' }))
+    memory.stored.put(clusterItem({ epoch: 'e2' }))
     memory.stored.put(item(mapKey, runs('e1')))
     await round(list)
     expect(accounts()).toEqual([A])

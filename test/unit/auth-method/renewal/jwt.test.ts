@@ -4,6 +4,7 @@ import type { JwtConfig, LoginClaims, StoredIssuer } from '../../../../shared/mo
 import type { Role } from '../../../../shared/model/role.ts'
 import type { LoginRecord } from '../../../../shared/model/token.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { jwtConfig, storedIssuer } from '../../../builders/jwt-settings.ts'
 import { iamRole } from '../../../builders/roles.ts'
 import { ISSUER_ID } from '../../../builders/web-token.ts'
 import { askAlways, callWith } from '../../../support/requests/call.ts'
@@ -25,26 +26,8 @@ const role: Role = {
     bound_principal_tags: { Team: ['a*'] },
   },
 }
-const config: JwtConfig = {
-  boundAudiences: ['https://cloud-auth.example'],
-  organizations: [ORGANIZATION],
-  algorithms: ['RS256'],
-  leeway: 60,
-  maxTokenAge: 300,
-  singleUse: true,
-  allowSeveralAudiences: false,
-  maxKeyAge: 86_400,
-  blockedAccounts: [],
-}
-const issuer: StoredIssuer = {
-  account: ACCOUNT,
-  partition: 'aws',
-  learnt: true,
-  blocked: false,
-  keys: [],
-  fetchedAt: 0,
-  changedAt: 0,
-}
+const config = jwtConfig({ organizations: [ORGANIZATION] })
+const issuer = storedIssuer(ACCOUNT)
 const claims: LoginClaims = {
   issuer: ISSUER_ID,
   sub: `arn:aws:iam::${ACCOUNT}:role/svc/app`,

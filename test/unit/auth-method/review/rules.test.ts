@@ -9,9 +9,8 @@ import {
   reviewRuleNames,
   reviewRuleOf,
 } from '../../../../shared/auth-method/review/rules.ts'
-import type { JwtConfig } from '../../../../shared/model/jwt.ts'
 import type { Role } from '../../../../shared/model/role.ts'
-import { storedIssuer } from '../../../builders/issuer.ts'
+import { jwtConfig, storedIssuer } from '../../../builders/jwt-settings.ts'
 import { ec2Role, iamRole, inferringRole } from '../../../builders/roles.ts'
 
 const ACCOUNT = '111122223333'
@@ -27,17 +26,7 @@ const jwtRole = (parts: Parameters<typeof iamRole>[0] = {}): Role => ({
 
 const of = (role: Role, lifeSeconds = 3600) => ({ role, lifeSeconds })
 
-const jwt: JwtConfig = {
-  boundAudiences: ['https://cloud-auth.example'],
-  organizations: [],
-  algorithms: ['RS256'],
-  leeway: 60,
-  maxTokenAge: 300,
-  singleUse: true,
-  allowSeveralAudiences: false,
-  maxKeyAge: 86_400,
-  blockedAccounts: [],
-}
+const jwt = jwtConfig()
 const issuer = storedIssuer(ACCOUNT)
 const mount = { jwt, now: 3_600_000, legacySignatures: false }
 const map = { accounts: 1, completedAt: 0, maxAge: 3600 }
