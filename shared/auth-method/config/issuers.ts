@@ -20,12 +20,11 @@ import {
   issuerUrl,
 } from '../../identity-proof/aws-issuer.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
-import type { StoredIssuer } from '../../model/jwt.ts'
 import { type Change, removeItem, removeItemUnlessChanged, replaceItem } from '../../storage/changes.ts'
 import { type Item, itemPartitions, type Key, key } from '../../storage/kinds.ts'
 import { formatTime } from '../../values/time.ts'
 import { fetchIssuerKeys } from '../login-jwt/fetch-keys.ts'
-import { planIssuerOfAccount, withFetchedKeys } from '../login-jwt/issuers.ts'
+import { newIssuer, planIssuerOfAccount, withFetchedKeys } from '../login-jwt/issuers.ts'
 
 export const issuerFields = {
   account_id: textField('ID of the AWS account for which the issuer speaks'),
@@ -92,16 +91,6 @@ export const writeIssuerPhases: RequestPhases<IssuerCall, undefined, PlannedIssu
 }
 
 const isPartition = (name: string): name is IssuerPartition => issuerPartitions.some(one => one === name)
-
-const newIssuer = (account: string, { partition }: AwsIssuer): StoredIssuer => ({
-  account,
-  partition,
-  learnt: false,
-  blocked: false,
-  keys: [],
-  fetchedAt: 0,
-  changedAt: 0,
-})
 
 /** Handles GET config/jwt/issuer/:issuer_id. */
 export function readIssuer(call: Call): CallOutcome {

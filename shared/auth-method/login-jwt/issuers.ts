@@ -1,4 +1,5 @@
 import type { Call, MountCall } from '../../api/call.ts'
+import type { AwsIssuer } from '../../identity-proof/aws-issuer.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
 import type { IssuerKey, StoredIssuer } from '../../model/jwt.ts'
 import { type Change, replaceItem } from '../../storage/changes.ts'
@@ -8,6 +9,17 @@ type Fetched = Extract<FetchedKeys, { kind: 'keys' }>
 
 const sameKeys = (one: readonly IssuerKey[], other: readonly IssuerKey[]): boolean =>
   JSON.stringify(one) === JSON.stringify(other)
+
+/** Returns an issuer without keys, as a mount learns it. */
+export const newIssuer = (account: string, { partition }: AwsIssuer): StoredIssuer => ({
+  account,
+  partition,
+  learnt: true,
+  blocked: false,
+  keys: [],
+  fetchedAt: 0,
+  changedAt: 0,
+})
 
 /** Returns an issuer with keys that were fetched. */
 export function withFetchedKeys(issuer: StoredIssuer, { keys, at }: Fetched): StoredIssuer {

@@ -1,7 +1,6 @@
 import type { CallOutcome, MountCall, RequestPhases } from '../../api/call.ts'
 import { parseJwt, untrustedIssuer } from '../../identity-proof/jwt.ts'
 import type { FetchedKeys } from '../../model/issuer-memory.ts'
-import type { StoredIssuer } from '../../model/jwt.ts'
 import { type Change, createItem, replaceItem } from '../../storage/changes.ts'
 import { enforceChecks, throwLoginRefusal } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
@@ -18,7 +17,7 @@ import {
   type TokenTrust,
   verifyBearer,
 } from './gather.ts'
-import { planIssuerOfAccount, warnAboutChangedKeys, withFetchedKeys } from './issuers.ts'
+import { newIssuer, planIssuerOfAccount, warnAboutChangedKeys, withFetchedKeys } from './issuers.ts'
 import { type JwtProof, prepareJwtLogin } from './prepare.ts'
 import { describeToken, otherAccountRefusal } from './token-checks.ts'
 
@@ -84,16 +83,8 @@ async function learnIssuer(
       issuer: jwt.issuer.id,
       before: claim.supersedes,
     })
-  const learnt: StoredIssuer = {
-    account,
-    partition: jwt.issuer.partition,
-    learnt: true,
-    blocked: false,
-    keys: [],
-    fetchedAt: 0,
-    changedAt: 0,
-  }
-  return [createItem(places.issuer, withFetchedKeys(learnt, fetched)), ...claim.changes]
+  const learnt = withFetchedKeys(newIssuer(account, jwt.issuer), fetched)
+  return [createItem(places.issuer, learnt), ...claim.changes]
 }
 
 const REFRESH_WAIT_MS = 300
