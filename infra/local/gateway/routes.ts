@@ -8,34 +8,41 @@ export type FindFunction = (method: string, path: string) => string | undefined
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
 export function createRouteFinder(routes: readonly ApiRoute[]): FindFunction {
-  const parsed = routes.flatMap(({ key, functionName }) => {
-    const [method = '', path = ''] = key.split(' ')
-    return key === '$default' ? [] : [{ method, parts: path.split('/'), functionName }]
-  })
+  const parsed = routes
+    .filter(({ key }) => key !== '$default')
+    .map(({ key, functionName }) => {
+      const [method = '', path = ''] = key.split(' ')
+      const parts = path.split('/')
+      const isGreedy = parts.at(-1)?.endsWith('+}') ?? false
+      return { method, fixed: isGreedy ? parts.slice(0, -1) : parts, isGreedy, functionName }
+    })
+    .toSorted((a, b) => rankOf(a).localeCompare(rankOf(b), 'en'))
   const fallback = routes.find(route => route.key === '$default')?.functionName
   return (method, path) => {
     const given = path.split('/')
-    const hits = parsed
-      .filter(route => route.method === 'ANY' || route.method === method)
-      .flatMap(route => {
-        const rank = rankOf(route.parts, given)
-        return rank === undefined ? [] : [{ rank, functionName: route.functionName }]
-      })
-    hits.sort((a, b) => (a.rank < b.rank ? -1 : 1))
-    return hits[0]?.functionName ?? fallback
+    const hit = parsed.find(
+      route => (route.method === 'ANY' || route.method === method) && isMatch(route, given),
+    )
+    return hit?.functionName ?? fallback
   }
 }
 
-/**
- * Returns how specific the match of a route is, as a sortable text, or undefined if the route does not match.
- */
-function rankOf(parts: readonly string[], given: readonly string[]): string | undefined {
-  const greedy = parts.at(-1)?.endsWith('+}') ?? false
-  const fixed = greedy ? parts.slice(0, -1) : parts
-  if (greedy ? given.length <= fixed.length : given.length !== fixed.length) return undefined
-  const kinds = fixed.map((part, index) =>
-    part === given[index] ? 'a' : part.startsWith('{') && given[index] !== '' ? 'b' : undefined,
-  )
-  // if one path is a prefix of the other, the longer path comes first
-  return kinds.includes(undefined) ? undefined : `${greedy ? '2' : '1'}${kinds.join('')}c`
+interface RoutePath {
+  method: string
+  /** segments before a greedy variable */
+  fixed: readonly string[]
+  isGreedy: boolean
 }
+
+const isVariable = (part: string): boolean => part.startsWith('{')
+
+/**
+ * Returns how specific a route is, as a sortable text. If one path is a prefix of the other, the longer path comes
+ * first. Of two routes with one path, `ANY` comes last.
+ */
+const rankOf = ({ method, fixed, isGreedy }: RoutePath): string =>
+  `${isGreedy ? '2' : '1'}${fixed.map(part => (isVariable(part) ? 'b' : 'a')).join('')}c${method === 'ANY' ? 'b' : 'a'}`
+
+const isMatch = ({ fixed, isGreedy }: Omit<RoutePath, 'method'>, given: readonly string[]): boolean =>
+  (isGreedy ? given.length > fixed.length : given.length === fixed.length) &&
+  fixed.every((part, index) => part === given[index] || (isVariable(part) && given[index] !== ''))
